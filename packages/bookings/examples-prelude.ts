@@ -19,3 +19,4 @@ declare const runId: string, previousRunId: string, window: own.ReconciliationWi
 declare const run: own.NewReconciliationRun, comparison: own.Comparison;
 declare const rows: readonly own.ReportedPayment[], items: readonly own.ComparedItem[];
 declare const differences: readonly own.ReconciliationDifference[];
+declare const booked: readonly own.BookedPayment[];

@@ -135,7 +135,7 @@ export {
   recordDifferences,
 } from "./reconciliation/difference.ts";
 export { type MinorUnitsFinding, minorUnitsIn, minorUnitsText } from "./reconciliation/minor-units.ts";
-export { type ReconciliationCosts, reconciliationCosts } from "./reconciliation/allowance.ts";
+export { recordReconciliationCost, type ReconciliationCosts, reconciliationCosts } from "./reconciliation/allowance.ts";
 export { RunDigest, storedDigest } from "./reconciliation/run-digest.ts";
 export {
   type GoneDifference,
@@ -149,14 +149,21 @@ export {
 } from "./reconciliation/gone.ts";
 export { ReferenceSpool } from "./reconciliation/reference-spool.ts";
 export {
+  type Candidate,
+  type Counterparts,
+  findCounterparts,
+  type Match,
+  storeMatches,
+} from "./reconciliation/match.ts";
+export {
   paymentsElsewhere,
-  type PossibleBooking,
   type RunKey,
-  stageDistantPayments,
+  stageBooked,
   stagedItems,
-  stagePayments,
   stageRows,
 } from "./reconciliation/reconciliation-row.ts";
+export { StagedKeys } from "./reconciliation/staged-keys.ts";
+export { type PaymentsPage, paymentsOfWindow } from "./reconciliation/window-payments.ts";
 export {
   lastRunOf,
   listReconciliations,

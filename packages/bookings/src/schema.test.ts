@@ -6,14 +6,9 @@ import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/boo
 import { collectionsLedger } from "./index.ts";
 import { selectHasParts, selectLeftovers, selectOfLoans, selectWithParts } from "./reconciliation/leftover.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
-import {
-  deleteStaged,
-  insertPayments,
-  selectDistant,
-  selectElsewhere,
-  selectPageEnd,
-  selectStaged,
-} from "./reconciliation/reconciliation-row.ts";
+import { deleteInRange, selectContested, selectCounterparts } from "./reconciliation/match.ts";
+import { deleteStaged, selectElsewhere, selectStaged } from "./reconciliation/reconciliation-row.ts";
+import { insertUnmatched, selectPageEnd, selectUnmatched } from "./reconciliation/window-payments.ts";
 import { deleteMarks, insertPrevious, selectMarks } from "./reconciliation/gone.ts";
 import {
   AccountEntity,
@@ -41,7 +36,11 @@ test.each([
   { ...selectPaymentsAfter.ofOne, values: "'{}', '{}', '{}', null", searchedBy: byLoan },
   { ...selectPaymentsAfter.ofMany, values: "'{}', '{}', '{}'", searchedBy: byLoan },
   { ...selectPayments, values: `'${newId()}', '', 50`, searchedBy: byLoan },
-  { ...selectDistant, values: `'${newId()}', '{}', '{}', now(), now()`, searchedBy: byReference },
+  {
+    ...selectCounterparts,
+    values: `'${newId()}', '{}', '{}', '{}', '{}', '{}', '${newId()}', now(), now(), now(), now(), true`,
+    searchedBy: byReference,
+  },
 ])(
   "the plan of $name, prepared on empty tables, uses the index on the loan",
   { tags: "one-node-plan" },
@@ -59,6 +58,7 @@ test.each([
   { ...selectMarks, values: `'${newId()}', '${newId()}', '', '', '', -1, 5000` },
   { ...deleteMarks, values: `'${newId()}', '${newId()}', '', '', '', -1, 'a', 'a', 'found', 7` },
   { ...insertPrevious, values: `'${newId()}', '${newId()}', '${newId()}', 0, 20000` },
+  { ...deleteInRange, values: `'${newId()}', '${newId()}', '${newId()}', '${newId()}'` },
   { ...deleteStaged, values: `'${newId()}', '${newId()}', '', '', '${newId()}', 'a', 'a', '${newId()}'` },
 ])(
   "the plan of $name, prepared on empty tables, reads a page in the order of the primary key",
@@ -70,14 +70,30 @@ test.each([
   },
 );
 
-test(
-  "the plan that stages payments, prepared on empty tables, looks up bookings by id and reversals by loan",
+// A plan that reads more than a page of either table would make a run quadratic.
+test.each([insertUnmatched, selectUnmatched])(
+  "the plan of $name, prepared on empty tables, reads bookings and matches by id, and reversals by loan",
   { tags: "one-node-plan" },
-  async () => {
+  async ({ text }) => {
     const values = `'${newId()}', '${newId()}', '${newId()}', '${newId()}', now(), now()`;
-    const plan = await genericPlan(database.pool, insertPayments.text, values);
+    const plan = await genericPlan(database.pool, text, values);
     expect(plan).not.toContain("Seq Scan");
     expect(plan).toMatch(/payment_reversal.*\n.*Index Cond: .*source_loan_number = /);
+    expect(plan).toMatch(/reconciliation_match.*\n.*Index Cond: .*booking_id = b\.id/);
+    expect(plan).toMatch(/payment_booking.*\n.*Index Cond: .*\bid > /);
+  },
+);
+
+test(
+  "the plan that finds contested matches, prepared on empty tables, looks up each booking and its staged rows",
+  { tags: "one-node-plan" },
+  async () => {
+    const values = `'${newId()}', '${newId()}', '${newId()}', '${newId()}'`;
+    const plan = await genericPlan(database.pool, selectContested.text, values);
+    expect(plan).not.toContain("Seq Scan");
+    expect(plan).toMatch(/reconciliation_match.*\n.*Index Cond: .*booking_id > /);
+    expect(plan).toMatch(/payment_booking.*\n.*Index Cond: .*\bid >= m\.booking_id/);
+    expect(plan).toMatch(/reconciliation_row.*\n.*Index Cond: .*loan = b\.loan/);
   },
 );
 

@@ -12,9 +12,12 @@ import { migration0008 } from "./migrations/0008-rates-parts-and-cycles.ts";
 import { migration0009 } from "./migrations/0009-reconciliation-lists.ts";
 import { migration0010 } from "./migrations/0010-gone-differences.ts";
 import { migration0011 } from "./migrations/0011-reconciliations-as-evidence.ts";
+import { migration0012 } from "./migrations/0012-reconciliation-matches.ts";
+import { ReconciliationCostEntity } from "./reconciliation/allowance.ts";
 import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
 import { ReconciliationGoneEntity, ReconciliationMarkEntity } from "./reconciliation/gone.ts";
 import { ReconciliationLeftoverEntity } from "./reconciliation/leftover.ts";
+import { ReconciliationMatchEntity } from "./reconciliation/match.ts";
 import { ReconciliationRowEntity } from "./reconciliation/reconciliation-row.ts";
 import { ReconciliationRunEntity } from "./reconciliation/reconciliation-run.ts";
 
@@ -258,6 +261,8 @@ export const bookingsSchema: PackageSchema = {
     ReconciliationDifferenceEntity,
     ReconciliationMarkEntity,
     ReconciliationGoneEntity,
+    ReconciliationMatchEntity,
+    ReconciliationCostEntity,
   ],
   migrations: [
     { name: "0001", statements: migration0001 },
@@ -271,6 +276,7 @@ export const bookingsSchema: PackageSchema = {
     { name: "0009-reconciliation-lists", statements: migration0009 },
     { name: "0010-gone-differences", statements: migration0010 },
     { name: "0011-reconciliations-as-evidence", statements: migration0011 },
+    { name: "0012-reconciliation-matches", statements: migration0012 },
   ],
   appendOnly: [
     "ledger.account",

@@ -1,3 +1,4 @@
+export { onBehalfOf } from "./transaction/connection-shares.ts";
 export { actingAs, type Actor, currentActor } from "./transaction/actor.ts";
 export { arrayText, type ArrayElement } from "./sql/array-text.ts";
 export type { EntityManager } from "@mikro-orm/postgresql";

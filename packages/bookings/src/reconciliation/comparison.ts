@@ -180,6 +180,26 @@ export class Comparison {
     return { differences: this.#differences.splice(0), leftovers: this.#leftovers.splice(0) };
   }
 
+  /** Counts rows that match a booking by themselves. They are not in the stream. */
+  addMatched(rows: readonly ReportedPayment[]): void {
+    this.#matched += rows.length;
+    this.#countMatched(rows, 1);
+    for (const loan of new Set(rows.map((row) => row.loan))) this.#loans.add(loan);
+  }
+
+  /** Takes back rows of `addMatched`, which are in the stream after all. */
+  removeMatched(rows: readonly ReportedPayment[]): void {
+    this.#matched -= rows.length;
+    this.#countMatched(rows, -1);
+  }
+
+  /** Returns the differences of payments that belong to no row. They are not in the stream. */
+  addAlone(payments: readonly BookedPayment[]): FoundDifference[] {
+    const ours = payments.filter((payment) => netOf(payment) > 0n && isIn(this.#window, payment.paidAt));
+    for (const payment of ours) this.#ours.add(payment.currency, netOf(payment));
+    return ours.map((payment) => ({ list: "onlyOurs", row: null, payment }));
+  }
+
   /** Counts rows that `pairOnLoan` has matched, and changes the sums of the payments by its corrections. */
   correct(matched: number, ours: readonly CurrencyTotal[]): void {
     this.#matched += matched;
@@ -194,6 +214,13 @@ export class Comparison {
       ours: this.#ours.byCurrency(),
       loans: this.#loans.hashes(),
     };
+  }
+
+  #countMatched(rows: readonly ReportedPayment[], count: 1 | -1): void {
+    for (const { currency, amountMinor } of rows) {
+      this.#yours.add(currency, BigInt(count) * amountMinor, count);
+      this.#ours.add(currency, BigInt(count) * amountMinor, count);
+    }
   }
 
   #addRow(row: ReportedPayment): void {

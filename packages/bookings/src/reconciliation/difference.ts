@@ -1,6 +1,7 @@
-import { type EntityManager, oneLenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
+import { type EntityManager, lenderInsert, query, statement, tableOf, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { insertRows } from "./insert-rows.ts";
 import type { DifferenceList } from "./comparison.ts";
 import type { RunKey } from "./reconciliation-row.ts";
 
@@ -60,7 +61,7 @@ export function recordDifferences(
   { lenderId }: RunKey,
   differences: readonly ReconciliationDifference[],
 ): void {
-  if (differences.length > 0) send(tx, insertDifferences, [lenderId, ...table.arrays(differences, INSERTED)]);
+  insertRows(tx, insertDifferences, table, { lenderId, rows: differences, properties: INSERTED });
 }
 
 /**
@@ -82,7 +83,7 @@ export async function differencesOf(
 const table = tableOf(ReconciliationDifferenceEntity);
 const INSERTED = table.properties.filter((property) => property !== "lenderId");
 
-const insertDifferences = oneLenderInsert("ledger.record-differences", {
+const insertDifferences = lenderInsert("ledger.record-differences", {
   table: table.name,
   columns: table.insertedTypes(INSERTED),
 });

@@ -1,6 +1,7 @@
-import { BEFORE_ALL_IDS, oneLenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
+import { BEFORE_ALL_IDS, lenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { insertRows } from "./insert-rows.ts";
 import type { BookedPayment, Leftover, ReconciliationWindow, ReportedPayment } from "./comparison.ts";
 import type { LoanLeftovers, LoanPayment } from "./pair-on-loan.ts";
 import { aDayAround, BOOKED_PAYMENT, idOfPosition, type RunKey } from "./reconciliation-row.ts";
@@ -78,7 +79,8 @@ export class LeftoverSpool {
     }
     const all = [...(this.#held ?? []), ...stored];
     this.#held = undefined;
-    send(this.#tx, insertLeftovers, [this.#run.lenderId, ...table.arrays(all, INSERTED)]);
+    const { lenderId } = this.#run;
+    insertRows(this.#tx, insertLeftovers, table, { lenderId, rows: all, properties: INSERTED });
   }
 
   /**
@@ -246,7 +248,7 @@ function paymentOf({ id, loan, reference, amountMinor, reversedMinor, currency, 
 const table = tableOf(ReconciliationLeftoverEntity);
 const INSERTED = table.properties.filter((property) => property !== "lenderId");
 
-const insertLeftovers = oneLenderInsert("ledger.stage-leftovers", {
+const insertLeftovers = lenderInsert("ledger.stage-leftovers", {
   table: table.name,
   columns: table.insertedTypes(INSERTED),
 });

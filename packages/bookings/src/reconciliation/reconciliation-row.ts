@@ -1,8 +1,7 @@
 import {
-  AFTER_ALL_IDS,
   BEFORE_ALL_IDS,
   firstIdAt,
-  oneLenderInsert,
+  lenderInsert,
   query,
   send,
   statement,
@@ -11,6 +10,7 @@ import {
 } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { insertRows } from "./insert-rows.ts";
 import type { BookedPayment, ComparedItem, ReconciliationWindow, ReportedPayment } from "./comparison.ts";
 
 /**
@@ -52,7 +52,6 @@ const DAY_MS = 86_400_000;
  * two processes may differ.
  */
 const PAID_AFTER_ID_MS = 2 * 3_600_000;
-const PAYMENTS_A_PAGE = 20_000;
 const ITEMS_A_PAGE = 2_000;
 /** How many bookings of one reference are looked up. */
 const MOST_LOANS = 50;
@@ -69,54 +68,10 @@ export function stageRows(tx: Tx, run: RunKey, rows: readonly ReportedPayment[])
 }
 
 /**
- * Adds booked payments to a run, page by page: the payments that were paid in the window, or within a day before or
- * after it. Returns the number of bookings in the full pages that were read. The last page is not counted.
- *
- * @example
- * await stagePayments(tx, { lenderId, runId }, window);
- */
-export async function stagePayments(tx: Tx, run: RunKey, window: ReconciliationWindow): Promise<number> {
-  const { from, to } = aDayAround(window);
-  let after = firstIdAt(new Date(from.getTime() - PAID_AFTER_ID_MS));
-  for (let read = 0; ; read += PAYMENTS_A_PAGE) {
-    const [last] = await query<{ id: string }>(tx, selectPageEnd, [run.lenderId, after, PAYMENTS_A_PAGE - 1]);
-    const end = last?.id ?? AFTER_ALL_IDS;
-    await query(tx, insertPayments, [run.lenderId, run.runId, after, end, from.toISOString(), to.toISOString()]);
-    if (!last) return read;
-    after = last.id;
-  }
-}
-
-/** A loan and a form of a reference under which a payment may be booked. */
-export interface PossibleBooking {
-  readonly loan: string;
-  readonly reference: string;
-}
-
-/**
- * Adds booked payments to a run: the payments with one of the keys that were paid more than a day before or after the
- * window. `stagePayments` adds all other payments.
- *
- * @example
- * await stageDistantPayments(tx, { lenderId, runId }, window, [{ loan: "LN-1001", reference: "UTR402812345678" }]);
- */
-export async function stageDistantPayments(
-  tx: Tx,
-  run: RunKey,
-  window: ReconciliationWindow,
-  keys: readonly PossibleBooking[],
-): Promise<void> {
-  const { from, to } = aDayAround(window);
-  const [loans, references] = [keys.map(({ loan }) => loan), keys.map(({ reference }) => reference)];
-  const values = [run.lenderId, loans, references, from.toISOString(), to.toISOString()];
-  stageBooked(tx, run, await query<BookedPayment>(tx, selectDistant, values));
-}
-
-/**
  * Adds booked payments to a run.
  *
  * @example
- * stageBooked(tx, { lenderId, runId }, payments);
+ * stageBooked(tx, { lenderId, runId }, booked);
  */
 export function stageBooked(tx: Tx, run: RunKey, payments: readonly BookedPayment[]): void {
   const staged = payments.map(
@@ -197,7 +152,12 @@ function itemOf({
 }
 
 function insertStaged(tx: Tx, { lenderId }: RunKey, staged: readonly Staged[]): void {
-  if (staged.length > 0) send(tx, insertRows, [lenderId, ...table.arrays(staged, INSERTED)]);
+  insertRows(tx, insertStagedRows, table, { lenderId, rows: staged, properties: INSERTED });
+}
+
+/** Returns an id below the ids of all bookings that were paid in a window, or within a day before or after it. */
+export function firstIdOfWindow(window: ReconciliationWindow): string {
+  return firstIdAt(new Date(aDayAround(window).from.getTime() - PAID_AFTER_ID_MS));
 }
 
 /** Returns a window with a day before it and a day after it. */
@@ -215,50 +175,22 @@ const table = tableOf(ReconciliationRowEntity);
 const INSERTED = table.properties.filter((property) => property !== "lenderId");
 
 // Two rows of a file may name the same payment, which is then found twice.
-const insertRows = oneLenderInsert("ledger.stage-reconciliation-rows", {
+const insertStagedRows = lenderInsert("ledger.stage-reconciliation-rows", {
   table: table.name,
   columns: table.insertedTypes(INSERTED),
   ending: "on conflict do nothing",
 });
 
-// The sub-select makes PostgreSQL plan for few rows. So it uses the primary key, also on a table without statistics.
-export const selectPageEnd = statement(
-  "ledger.end-of-bookings-page",
-  `select id from ledger.payment_booking where lender_id = $1 and id > $2
-   order by id offset (select $3::bigint) limit 1`,
-);
-
 /** SQL for the sum of the reversals of booking `b`. The loan is in the condition because the index begins with it. */
-const REVERSED_MINOR = `coalesce((
+export const REVERSED_MINOR = `coalesce((
        select sum(r.amount_minor) from ledger.payment_reversal r
        where r.lender_id = $1 and r.source_loan_number = b.source_loan_number and r.booking_id = b.id
      ), 0)::bigint`;
-
-export const insertPayments = statement(
-  "ledger.stage-payments",
-  `insert into ${table.name} (${table.columnList(table.properties)})
-   select b.lender_id, $2::uuid, normalize(b.reference), b.source_loan_number, b.id, null::integer, b.amount_minor,
-     ${REVERSED_MINOR}, b.currency, b.paid_at, null::text, true
-   from ledger.payment_booking b
-   where b.lender_id = $1 and b.id > $3 and b.id <= $4 and b.paid_at >= $5 and b.paid_at < $6`,
-);
 
 /** SQL for the columns of a BookedPayment from booking `b`. */
 export const BOOKED_PAYMENT = `b.id as "bookingId", b.source_loan_number as loan, normalize(b.reference) as reference,
      b.amount_minor as "amountMinor", ${REVERSED_MINOR} as "reversedMinor", b.currency::text as currency,
      b.paid_at as "paidAt"`;
-
-export const selectDistant = statement(
-  "ledger.distant-payments",
-  `select ${BOOKED_PAYMENT}
-   from unnest($2::text[], $3::text[]) as k (loan, reference)
-   cross join lateral (
-     select * from ledger.payment_booking p
-     where p.lender_id = $1 and p.source_loan_number = k.loan and p.reference = k.reference
-     limit 1
-   ) b
-   where b.paid_at < $4 or b.paid_at >= $5`,
-);
 
 // No index begins with the reference, because every confirmation would have to write it. So this query reads the index on
 // loan and reference from end to end, about 0.2 s for a million bookings. COALESCE keeps PostgreSQL from turning IN into a

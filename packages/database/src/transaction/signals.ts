@@ -1,6 +1,7 @@
 import { Client, type Pool } from "pg";
 import { randomUUID } from "node:crypto";
 import { forHost } from "./host-client.ts";
+import { onBehalfOfAll } from "./connection-shares.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
 
 /**
@@ -57,7 +58,8 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       const payloads = [...waiting];
       waiting.clear();
       try {
-        await pool.query(forHost(NOTIFY, [payloads]));
+        // One query has the signals of several owners, so it must not wait until one of them may use a connection.
+        await onBehalfOfAll(() => pool.query(forHost(NOTIFY, [payloads])));
       } catch (error) {
         onError?.(error);
         return;

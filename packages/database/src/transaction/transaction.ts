@@ -4,7 +4,7 @@ import { parameterOf } from "../sql/array-text.ts";
 import { isDistributed } from "./is-distributed.ts";
 import { databaseOf, type OpenDatabase } from "./open-database.ts";
 import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
-import { poolFor } from "./connection-shares.ts";
+import { onBehalfOfAll, poolFor } from "./connection-shares.ts";
 import { hostClient } from "./host-client.ts";
 import { onMissingRows } from "../sql/missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
@@ -220,11 +220,14 @@ async function rollBack(client: PoolClient, state: TxState | undefined): Promise
   }
 }
 
-/** Runs the callbacks of a committed transaction. Their errors are reported, but do not fail the transaction. */
+/**
+ * Runs the callbacks of a committed transaction. Their errors are reported, but do not fail the transaction. A callback may wake up
+ * work for other owners, so it does not run on behalf of the transaction's owner.
+ */
 export function runAfterCommit(tx: Tx, state: TxState): void {
   for (const act of state.afterCommit.splice(0)) {
     try {
-      act();
+      onBehalfOfAll(act);
     } catch (error) {
       databaseOf(tx).onError(error);
     }

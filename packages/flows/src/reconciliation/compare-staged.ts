@@ -1,9 +1,8 @@
 import {
   type BookedPayment,
-  Comparison,
+  type Comparison,
   type ComparisonTotals,
   type FoundDifference,
-  hasParts,
   isIn,
   LeftoverSpool,
   type LeftoversOfLoan,
@@ -26,8 +25,10 @@ import { dayIn } from "@collections/local-time";
 export interface ComparingRules {
   readonly window: ReconciliationWindow;
   readonly timeZone: string;
-  /** Is called with differences, which no later item changes. */
-  readonly onFound: (differences: readonly FoundDifference[]) => void;
+  /** Whether the lender has payments with parts. */
+  readonly isDivided: boolean;
+  /** Is called with differences, which no later item changes. The comparison goes on when it has ended. */
+  readonly onFound: (differences: readonly FoundDifference[]) => Promise<void>;
   /** Is called with the number of items that were compared. */
   readonly onCompared: (items: number) => void;
 }
@@ -41,8 +42,12 @@ const MOST_OF_A_REFERENCE = 2_000;
  * Compares the rows and payments that a run has staged, in three steps: by loan and reference, by loan, and by reference
  * (decision 56). What a step leaves over is staged again, in the order of the next step.
  */
-export async function compareStaged(tx: Tx, key: RunKey, rules: ComparingRules): Promise<ComparisonTotals> {
-  const comparison = new Comparison(rules.window);
+export async function compareStaged(
+  tx: Tx,
+  key: RunKey,
+  comparison: Comparison,
+  rules: ComparingRules,
+): Promise<ComparisonTotals> {
   const leftovers = new LeftoverSpool(tx, key);
   const left = new ReferenceSpool(tx, key);
   await compareExactly(tx, key, { comparison, leftovers }, rules);
@@ -63,12 +68,11 @@ async function compareExactly(
   tx: Tx,
   key: RunKey,
   { comparison, leftovers }: Omit<Steps, "left">,
-  { onFound, onCompared }: ComparingRules,
+  { isDivided, onFound, onCompared }: ComparingRules,
 ): Promise<void> {
-  const isDivided = await hasParts(tx, key.lenderId);
-  const take = () => {
+  const take = async () => {
     const taken = comparison.take();
-    onFound(taken.differences);
+    await onFound(taken.differences);
     leftovers.add(taken.leftovers);
   };
   for await (const items of stagedItems(tx, key)) {
@@ -79,10 +83,10 @@ async function compareExactly(
       const isWhole = "payment" in item && divided.has(item.payment.bookingId);
       comparison.add(isWhole ? { ...item, hasParts: true } : item);
     }
-    take();
+    await take();
   }
   comparison.end();
-  take();
+  await take();
 }
 
 async function compareByLoan(
@@ -92,7 +96,7 @@ async function compareByLoan(
   const rules: PairingRules = { window, dayOf: (at) => dayIn(timeZone, at) };
   for await (const loans of leftovers.byLoan(window)) {
     const results = loans.map((loan) => (loan.isOverLimit ? overLimit(loan) : pairOnLoan(loan, rules)));
-    onFound(results.flatMap(({ differences }) => differences));
+    await onFound(results.flatMap(({ differences }) => differences));
     for (const { matched, ours } of results) comparison.correct(matched, ours);
     left.add(
       results.flatMap(({ rows }) => rows),
@@ -142,7 +146,7 @@ async function compareByReference(
         ...inWindow.map((payment): FoundDifference => ({ list: "onlyOurs", row: null, payment })),
       ];
     });
-    onFound(differences);
+    await onFound(differences);
   };
   for await (const items of left.byReference()) {
     for (const item of items) {

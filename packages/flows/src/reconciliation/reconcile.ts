@@ -1,4 +1,5 @@
 import {
+  Comparison,
   DIFFERENCE_LISTS,
   type DifferenceList,
   differencesOf,
@@ -6,11 +7,13 @@ import {
   type GoneDifference,
   goneByMarks,
   goneDifferences,
+  hasParts,
   lastRunOf,
   lockReconciliations,
   markFound,
   markPrevious,
   marksOf,
+  paymentsOfWindow,
   type ReconciliationDifference,
   type ReconciliationFault,
   type ReconciliationRun,
@@ -18,21 +21,19 @@ import {
   type ReconciliationWindow,
   recordDifferences,
   recordGone,
+  recordReconciliationCost,
   recordRun,
-  type ReportedPayment,
   RunDigest,
   type RunKey,
   type RunTotals,
-  stageDistantPayments,
-  stagePayments,
-  stageRows,
+  StagedKeys,
 } from "@collections/bookings";
-import { currenciesOfLoans } from "@collections/cases";
-import { type EntityManager, isUniqueViolation, transaction, type Tx } from "@collections/database";
-import { type CurrencyCode, readAmount } from "@collections/money";
-import { bookedReference, possibleReferences } from "../payment/reference.ts";
+import { type EntityManager, isUniqueViolation, newId, transaction, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { compareStaged } from "./compare-staged.ts";
 import type { CheckedPaymentRow, FaultyPaymentRow } from "./payment-row.ts";
+import { stagePage } from "./stage-page.ts";
 
 /**
  * The maximum number of rows of one request (contract: Limits).
@@ -50,6 +51,11 @@ export const MAX_RECONCILED_ROWS = 10_000;
  * const isTooLong = to.getTime() - from.getTime() > MAX_WINDOW_DAYS * 86_400_000;
  */
 export const MAX_WINDOW_DAYS = 32;
+
+/** How many differences are stored before the event loop may run other work, such as confirmations of other lenders. */
+const DIFFERENCES_AT_A_TIME = 500;
+/** How many differences of a stored run are read by one query. */
+const DIFFERENCES_A_PAGE = 1_000;
 
 /** A lender's list of payments to compare with the bookings. */
 export interface ReconcileRequest {
@@ -105,8 +111,8 @@ export class ReconciliationRunningError extends Error {
 
 /**
  * Compares a lender's list of payments with the bookings, and stores the result as a run (contract: Reconciliation). It
- * changes no payment. Everything is one transaction: a run that is killed leaves nothing. The memory that it needs does
- * not grow with the number of rows and payments. Throws ReconciliationRunningError.
+ * changes no payment. Everything is one transaction: a run that is killed leaves nothing. The cost of a request is recorded
+ * outside of it, so that a run that fails counts, too. The memory that it needs does not grow with the number of rows and payments. Throws ReconciliationRunningError.
  *
  * @example
  * const asked = { lender, runId: newId(), requestedBy: "operator", fileName: null, mostPerList: 500 };
@@ -115,11 +121,16 @@ export class ReconciliationRunningError extends Error {
 export async function reconcile(em: EntityManager, request: ReconcileRequest): Promise<void> {
   const key = { lenderId: request.lender.id, runId: request.runId };
   if (await reconciliationRun(em, key)) return;
+  const cost = { compared: 0 };
   try {
-    await transaction(em, (tx) => compare(tx, key, request));
+    await transaction(em, (tx) => compare(tx, key, request, cost));
   } catch (error) {
     // A process of an earlier version, which takes no lock, has stored the run for a repeat of this request.
     if (!isUniqueViolation(error) || !(await reconciliationRun(em, key))) throw error;
+  } finally {
+    if (request.fileName === null && cost.compared > 0) {
+      await recordReconciliationCost(em, { lenderId: key.lenderId, id: newId(), compared: cost.compared });
+    }
   }
 }
 
@@ -141,7 +152,7 @@ export async function reconciliationOf(
   const lists: [DifferenceList, readonly ReconciliationDifference[]][] = [];
   for (const list of DIFFERENCE_LISTS) {
     const isEmpty = run.totals.lists[list] === 0;
-    lists.push([list, isEmpty ? [] : await differencesOf(em, key, list, { limit: mostPerList })]);
+    lists.push([list, isEmpty ? [] : await firstDifferences(em, key, list, mostPerList)]);
   }
   const gone = run.previousRunId === null ? null : await goneDifferences(em, key, mostPerList);
   return {
@@ -151,8 +162,30 @@ export async function reconciliationOf(
   };
 }
 
-async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<void> {
-  const { window, requestedBy, fileName, mostPerList, onProgress } = request;
+/** Reads the first differences of a list page by page, so that other work of the event loop runs between the pages. */
+async function firstDifferences(
+  em: EntityManager,
+  key: RunKey,
+  list: DifferenceList,
+  most: number,
+): Promise<ReconciliationDifference[]> {
+  const first: ReconciliationDifference[] = [];
+  for (;;) {
+    const limit = Math.min(most - first.length, DIFFERENCES_A_PAGE);
+    const page = await differencesOf(em, key, list, { after: first.at(-1)?.place, limit });
+    first.push(...page);
+    if (page.length < limit || first.length >= most) return first;
+    await nextTurn();
+  }
+}
+
+/** What a run has read and compared so far. */
+interface Cost {
+  compared: number;
+}
+
+async function compare(tx: Tx, key: RunKey, request: ReconcileRequest, cost: Cost): Promise<void> {
+  const { window, requestedBy, fileName, mostPerList, lender } = request;
   // Do not wait for the lock: a waiting run would occupy a connection.
   if (!(await lockReconciliations(tx, key.lenderId))) throw new ReconciliationRunningError();
   // A repeat of this request may have stored the run meanwhile.
@@ -161,32 +194,30 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
   const hasEarlier = (await lastRunOf(tx, key.lenderId, window)) !== undefined;
   const found = new FoundMarks(tx, key, hasEarlier);
   const store = new DifferenceStore(tx, key, { mostPerList, isFile: fileName !== null });
-
-  // Store both sides in the order of the comparison. While the database stores a page, the next page is read.
-  let rowsRead = 0;
-  let staging = Promise.resolve();
-  for await (const page of request.rows) {
-    await staging;
-    staging = stagePage(tx, key, request, page).then((rejected) => {
-      store.addRejected(rejected);
-      found.addRejected(rejected);
-    });
-    // The next `await` reports a failure, unless reading the rows fails first.
-    staging.catch(() => {});
-    rowsRead += page.length;
-    onProgress?.(rowsRead);
-  }
-  await staging;
-  const paymentsRead = await stagePayments(tx, key, window);
-
-  const { timeZone } = request.lender;
-  const onFound = (differences: readonly FoundDifference[]) => {
-    store.add(differences);
-    found.add(differences);
+  const onFound = async (differences: readonly FoundDifference[]) => {
+    for (let first = 0; first < differences.length; first += DIFFERENCES_AT_A_TIME) {
+      const some = differences.slice(first, first + DIFFERENCES_AT_A_TIME);
+      store.add(some);
+      found.add(some);
+      await nextTurn();
+    }
   };
-  let itemsCompared = 0;
-  const onCompared = (items: number) => (itemsCompared += items);
-  const compared = await compareStaged(tx, key, { window, timeZone, onFound, onCompared });
+  const onRejected = (rejected: readonly FaultyPaymentRow[]) => {
+    store.addRejected(rejected);
+    found.addRejected(rejected);
+  };
+  const onCompared = (items: number) => (cost.compared += items);
+  const comparison = new Comparison(window);
+  const staged = new StagedKeys();
+  const isDivided = await hasParts(tx, key.lenderId);
+  await stageAllRows(tx, key, request, { comparison, staged, isDivided, onRejected, onCompared });
+  for await (const { read, contested, alone } of paymentsOfWindow(tx, key, window, { staged, hasParts: isDivided })) {
+    comparison.removeMatched(contested.map(({ row }) => row));
+    await onFound(comparison.addAlone(alone));
+    onCompared(read + alone.length);
+  }
+  const rules = { window, timeZone: lender.timeZone, isDivided, onFound, onCompared };
+  const compared = await compareStaged(tx, key, comparison, rules);
   // A run about other loans is not compared with: everything would be gone.
   const previous = hasEarlier ? await lastRunOf(tx, key.lenderId, window, compared.loans ?? []) : undefined;
   if (previous) await markPrevious(tx, key, previous.id);
@@ -203,45 +234,42 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest): Promise<
     previousRunId: previous?.id ?? null,
     startedAt,
     digest,
-    compared: BigInt(rowsRead + paymentsRead + itemsCompared),
+    compared: BigInt(cost.compared),
     stored: BigInt(stored),
   });
 }
 
-/** Stores the valid rows of a page for the comparison, and returns the others. */
-async function stagePage(
+interface Staging {
+  readonly comparison: Comparison;
+  readonly staged: StagedKeys;
+  readonly isDivided: boolean;
+  readonly onRejected: (rejected: readonly FaultyPaymentRow[]) => void;
+  readonly onCompared: (items: number) => void;
+}
+
+/** Stores all rows, page by page. While the database stores a page, the next page is read. */
+async function stageAllRows(
   tx: Tx,
   key: RunKey,
-  { lender, window }: ReconcileRequest,
-  page: readonly CheckedPaymentRow[],
-): Promise<FaultyPaymentRow[]> {
-  const readable = page.flatMap((checked) => ("row" in checked ? [checked] : []));
-  const currencies = await currenciesOfLoans(
-    tx,
-    lender.id,
-    readable.map(({ row }) => row.loan),
-  );
-  const faulty = page.flatMap((checked) => ("row" in checked ? [] : [checked]));
-  const rows = readable.flatMap(({ position, row }): ReportedPayment[] => {
-    const known = currencies.get(row.loan);
-    const currency = known ?? lender.currency;
-    const reading = readAmount(row.amount, currency);
-    const reference = bookedReference(row.reference);
-    if ("minor" in reading) {
-      const { loan, paidAt, mode } = row;
-      const isLoanKnown = known !== undefined;
-      return [{ position, loan, reference, amountMinor: reading.minor, currency, paidAt, mode, isLoanKnown }];
-    }
-    const fault = { code: reading.fault, pointer: `/rows/${position}/amount`, detail: reading.detail };
-    faulty.push({ position, loan: row.loan, reference, faults: [fault] });
-    return [];
-  });
-  stageRows(tx, key, rows);
-  const keys = readable.flatMap(({ row: { loan, reference } }) =>
-    possibleReferences(reference).map((possible) => ({ loan, reference: possible })),
-  );
-  await stageDistantPayments(tx, key, window, keys);
-  return faulty.toSorted((one, other) => one.position - other.position);
+  { rows, lender, window, onProgress }: ReconcileRequest,
+  { comparison, staged, isDivided, onRejected, onCompared }: Staging,
+): Promise<void> {
+  let rowsRead = 0;
+  let staging = Promise.resolve();
+  for await (const page of rows) {
+    await staging;
+    staging = stagePage(tx, key, page, { lender, window, staged, hasParts: isDivided }).then(({ matched, faulty }) => {
+      comparison.addMatched(matched);
+      onRejected(faulty);
+      // A match is a row and its booking.
+      onCompared(page.length + 2 * matched.length);
+    });
+    // The next `await` reports a failure, unless reading the rows fails first.
+    staging.catch(() => {});
+    rowsRead += page.length;
+    onProgress?.(rowsRead);
+  }
+  await staging;
 }
 
 /** Marks what a run finds, so that the differences of the previous run that it does not find are gone. */

@@ -84,7 +84,8 @@ async function stored(): Promise<object> {
     `select (select count(*)::int from ledger.reconciliation_run where lender_id = $1) as runs,
        (select count(*)::int from ledger.reconciliation_difference where lender_id = $1) as differences,
        (select count(*)::int from ledger.reconciliation_row where lender_id = $1)
-         + (select count(*)::int from ledger.reconciliation_leftover where lender_id = $1) as staged,
+         + (select count(*)::int from ledger.reconciliation_leftover where lender_id = $1)
+         + (select count(*)::int from ledger.reconciliation_match where lender_id = $1) as staged,
        (select count(*)::int from ledger.payment_booking where lender_id = $1) as bookings`,
     [await lenderId()],
   );
@@ -605,4 +606,25 @@ test("`payment reconcile` compares all rows of a large file", async () => {
   expect(answer).toMatchObject({ counts: { ...NO_DIFFERENCES, matched: 5, onlyYours: 12_000 } });
   expect(answer["onlyYours"]).toHaveLength(10_000);
   expect(await stored()).toMatchObject({ differences: 12_000, staged: 0 });
+});
+
+test("`payment reconcile` of 20,000 missing payments ends twice, and confirms none without a time", async () => {
+  const path = aFile(
+    HEADER,
+    ...(await confirmed(1, "T")),
+    ...Array.from({ length: 20_000 }, (_, index) => `X-${index},X${index},1,,`),
+  );
+  const counts = { ...NO_DIFFERENCES, matched: 1, onlyYours: 20_000 };
+  const first = await reconcile(path);
+  expect(first).toMatchObject({ code: 6, answer: { counts, previous: null } });
+  const again = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
+  expect(again).toMatchObject({
+    code: 6,
+    answer: {
+      counts,
+      previous: { runId: first.answer["runId"], goneCount: 0 },
+      confirmed: { booked: 0, alreadyBooked: 0, refusedCount: 20_000 },
+    },
+  });
+  expect(await stored()).toMatchObject({ runs: 2, differences: 40_000, staged: 0, bookings: 1 });
 });

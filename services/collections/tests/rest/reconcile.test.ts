@@ -184,6 +184,36 @@ test("a reconciliation rejects a repeated row and compares the first one, even i
   });
 });
 
+describe("several rows of one booked payment", () => {
+  const [booked, again, less, later] = [
+    reported("A", "utr", 10),
+    reported("A", "utr", 10),
+    reported("A", "utr", 9),
+    reported("A", "utr", 10, "2026-11-21T19:00:00Z"),
+  ];
+
+  test.each([
+    ["the booked amount twice", [booked, again], 0, { matched: 1, rejected: 1 }],
+    ["the booked amount before another amount", [booked, less], 0, { matched: 1, rejected: 1 }],
+    ["the booked amount after another amount", [less, booked], 1, { matched: 1, rejected: 1 }],
+    ["the booked amount between other rows", [less, booked, again, later], 1, { matched: 1, rejected: 3 }],
+    ["the booked amount after a row of another day", [later, booked], 0, { matched: 0, otherDay: 1, rejected: 1 }],
+    ["no booked amount", [less, reported("A", "utr", 9)], 0, { matched: 0, amountDiffers: 1, rejected: 1 }],
+  ])("%s leave one row", async (_what, given, keptIndex, counts) => {
+    await lender.importCases(["A", "B"].map((loan) => aRow(loan)));
+    await confirm("A", "utr", 10);
+    await confirm("B", "utr_2", 5);
+    // The rows of other payments are stored between them, in pages of their own.
+    const others = Array.from({ length: 1_000 }, (_, index) => reported(`X-${index}`, `x_${index}`, 1));
+    const rows = [reported("B", "utr_2", 5), ...given.flatMap((row) => [row, ...others.splice(0, 300)])];
+    const answer = await reconcile(rows);
+    const rejected = given.flatMap((row, index) => (index === keptIndex ? [] : [rows.indexOf(row)]));
+    expect(answer.counts).toMatchObject({ ...counts, matched: counts.matched + 1, onlyOurs: 0 });
+    expect(answer.rejected.map(({ index }) => index)).toEqual(rejected);
+    expect(await storedRuns()).toMatchObject({ staged: 0 });
+  });
+});
+
 test("the window of a reconciliation includes its beginning and excludes its end", async () => {
   await lender.importCases([aRow("A")]);
   await confirm("A", "before", 1, "2026-11-20T18:29:59.999Z");

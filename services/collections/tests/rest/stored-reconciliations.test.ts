@@ -159,9 +159,10 @@ describe("confirming the missing payments of a run", () => {
 describe("a lender that has compared a lot", () => {
   /** Changes what the lender's runs have cost. */
   async function setCost(column: "compared" | "stored", count: number): Promise<void> {
+    const table = column === "compared" ? "reconciliation_cost" : "reconciliation_run";
     await withoutTriggers(service.app.database.pool, (client) =>
       client.query(
-        `update ledger.reconciliation_run r set ${column} = $2 from lenders.lender l
+        `update ledger.${table} r set ${column} = $2 from lenders.lender l
          where l.id = r.lender_id and l.code = $1`,
         [lender.code, count],
       ),
@@ -169,7 +170,8 @@ describe("a lender that has compared a lot", () => {
   }
 
   test("waits until a minute has passed since its runs", async () => {
-    const { path, body } = { path: "/api/v1/partner/payments/reconcile", body: { ...DAY, rows: [] } };
+    const row = reported("A", "utr_1", 10);
+    const { path, body } = { path: "/api/v1/partner/payments/reconcile", body: { ...DAY, rows: [row] } };
     expect(await lender.call("POST", path, body)).toMatchObject({ status: 200 });
     await setCost("compared", 200_000);
     const refused = await lender.call<{ code: string }>("POST", path, body);
@@ -258,6 +260,16 @@ describe("a later run of the same window", () => {
     const third = await reconcile([MATCH, ...rows.slice(0, 1_500)]);
     expect(third).toMatchObject({ counts: { onlyYours: 1_500 }, previous: { goneCount: 2_500 } });
     expect((await lender.call("GET", `/api/v1/partner/payments/reconcile/${third.runId}`)).body).toEqual(third);
+  });
+
+  test("of 10,000 differing rows has the differences of the first", async () => {
+    await aMatch();
+    await addBookings(service, lender, 9_999);
+    const rows = [MATCH, ...Array.from({ length: 9_999 }, (_, index) => reported("A", `sql-${index + 1}`, 2))];
+    const first = await reconcile(rows);
+    const counts = { matched: 1, amountDiffers: 9_999, onlyOurs: 0, onlyYours: 0 };
+    expect(first).toMatchObject({ counts, previous: null });
+    expect(await reconcile(rows)).toMatchObject({ counts, previous: { runId: first.runId, goneCount: 0, gone: [] } });
   });
 
   test.each([

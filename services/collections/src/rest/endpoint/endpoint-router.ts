@@ -1,3 +1,4 @@
+import { onBehalfOf } from "@collections/database";
 import type { Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
 import type { App } from "../../app.ts";
@@ -119,12 +120,12 @@ async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<An
       const caller = await counted(request, app, () => identify(request, rules));
       await admit(exchange, caller, app);
       const body = await readBody(request, { limitBytes, held });
-      return await endpoint.handle(requestOf(exchange, caller, body), app);
+      return await onBehalfOf(caller.lender.id, () => endpoint.handle(requestOf(exchange, caller, body), app));
     }
     const { body, ...caller } = await counted(request, app, () => verified(request, limitBytes, held, rules));
     held.release();
     await admit(exchange, caller, app);
-    return await endpoint.handle(requestOf(exchange, caller, body), app);
+    return await onBehalfOf(caller.lender.id, () => endpoint.handle(requestOf(exchange, caller, body), app));
   } finally {
     held.release();
   }

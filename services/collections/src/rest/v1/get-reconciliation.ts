@@ -2,6 +2,7 @@ import { parsePublicId } from "@collections/database";
 import { MAX_RECONCILED_ROWS, reconciliationOf } from "@collections/flows";
 import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
+import { jsonInTurns } from "../../http/json-in-turns.ts";
 import { Problem } from "../../http/problem.ts";
 import type { SignedRequest } from "../caller/signed-request.ts";
 import type { Parameter, SignedEndpoint } from "../endpoint/endpoint.ts";
@@ -58,6 +59,6 @@ async function stored({ params, lender }: SignedRequest, { database }: App): Pro
       "There is no reconciliation with this id; the list of reconciliations has the ids of the last 90 days.",
     );
   }
-  const body = reconciliationBody(result);
-  return { status: 200, body, text: JSON.stringify(body) };
+  const body = await reconciliationBody(result);
+  return { status: 200, body, text: await jsonInTurns(body) };
 }

@@ -14,6 +14,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
+import { jsonInTurns } from "../../http/json-in-turns.ts";
 import { type FieldFault, Problem, validationProblem } from "../../http/problem.ts";
 import { idOfRequest } from "../caller/same-request.ts";
 import type { SignedRequest } from "../caller/signed-request.ts";
@@ -162,8 +163,8 @@ async function compared(request: SignedRequest, { database }: App): Promise<Answ
   });
   const result = await reconciliationOf(database.em(), run, MAX_RECONCILED_ROWS);
   assert.ok(result, "The run is stored, and runs are deleted only after 90 days.");
-  const body = reconciliationBody(result, warnings);
-  return { status: 200, body, text: JSON.stringify(body) };
+  const body = await reconciliationBody(result, warnings);
+  return { status: 200, body, text: await jsonInTurns(body) };
 }
 
 function readReconciliation(request: SignedRequest) {

@@ -5,7 +5,7 @@ import {
   type ReconciliationDifference,
   type ReconciliationRun,
 } from "@collections/bookings";
-import { publicId } from "@collections/database";
+import { inTurns, publicId } from "@collections/database";
 import type { Reconciliation } from "@collections/flows";
 import { type CurrencyCode, toWire } from "@collections/money";
 import { z } from "zod";
@@ -217,22 +217,23 @@ const PAIR_LISTS = [
 ] as const;
 
 /** Returns the stored result of a run as the body of an answer, with the warnings about the request before its own. */
-export function reconciliationBody(
+export async function reconciliationBody(
   { run, differences, gone }: Reconciliation,
   requestWarnings: readonly Warning[] = [],
-): object {
+): Promise<object> {
   const { previousRunId } = run;
   const warnings = [...requestWarnings, ...minorUnitsWarnings(differences.amountDiffers)];
-  const listed = PAIR_LISTS.map((list) => [list, differences[list].map(pairBody)] as const);
+  const listed: [DifferenceList, object[]][] = [];
+  for (const list of PAIR_LISTS) listed.push([list, await inTurns(differences[list], pairBody)]);
   return {
     success: true,
     ...runBody(run),
-    onlyYours: differences.onlyYours.map((one) => ({
+    onlyYours: await inTurns(differences.onlyYours, (one) => ({
       ...keyBody(one),
       yours: yoursBody(one),
       confirm: confirmBody(one),
     })),
-    onlyOurs: differences.onlyOurs.map((one) => ({ ...keyBody(one), ours: oursBody(one) })),
+    onlyOurs: await inTurns(differences.onlyOurs, (one) => ({ ...keyBody(one), ours: oursBody(one) })),
     ...Object.fromEntries(listed),
     rejected: differences.rejected
       .toSorted((one, other) => one.position! - other.position!)

@@ -1,0 +1,97 @@
+import {
+  findCounterparts,
+  type ReconciliationWindow,
+  type ReportedPayment,
+  type RunKey,
+  stageBooked,
+  type StagedKeys,
+  stageRows,
+  storeMatches,
+} from "@collections/bookings";
+import { currenciesOfLoans } from "@collections/cases";
+import type { Tx } from "@collections/database";
+import { type CurrencyCode, readAmount } from "@collections/money";
+import { bookedReference, possibleReferences } from "../payment/reference.ts";
+import type { CheckedPaymentRow, FaultyPaymentRow, PaymentRow } from "./payment-row.ts";
+
+/** The lender and the window of the rows. */
+export interface StagingRules {
+  readonly lender: { readonly id: string; readonly currency: CurrencyCode };
+  readonly window: ReconciliationWindow;
+  readonly staged: StagedKeys;
+  /** Whether the lender has payments with parts. */
+  readonly hasParts: boolean;
+}
+
+/** The rows of a page that are not staged for the comparison. */
+export interface StagedPage {
+  /** Rows that match a booking by themselves. */
+  readonly matched: readonly ReportedPayment[];
+  /** Rows that cannot be compared, in the order of their positions. */
+  readonly faulty: readonly FaultyPaymentRow[];
+}
+
+/** A row in minor units, and the reference as it was sent. */
+interface ReadRow {
+  readonly row: ReportedPayment;
+  readonly sentReference: string;
+}
+
+/**
+ * Stores a page of rows. A row that matches a booking by itself is stored as a match of this booking. The other valid rows are
+ * staged for the comparison, with their bookings from outside the window.
+ */
+export async function stagePage(
+  tx: Tx,
+  key: RunKey,
+  page: readonly CheckedPaymentRow[],
+  { lender, window, staged, hasParts }: StagingRules,
+): Promise<StagedPage> {
+  const readable = page.flatMap((checked) => ("row" in checked ? [checked] : []));
+  const faulty = page.flatMap((checked) => ("row" in checked ? [] : [checked]));
+  const loans = new Set(readable.map(({ row }) => row.loan));
+  const currencies = await currenciesOfLoans(tx, lender.id, [...loans]);
+  const read: ReadRow[] = [];
+  for (const { position, row } of readable) {
+    const reading = readRow(position, row, { currency: currencies.get(row.loan), otherwise: lender.currency });
+    if ("faults" in reading) faulty.push(reading);
+    else read.push(reading);
+  }
+  const candidates = read.flatMap(({ row, sentReference }) => {
+    const forms = possibleReferences(sentReference);
+    // A booking with another form of the reference might belong to the row, too.
+    const mayMatch = forms.length === 1 && row.isLoanKnown && isInside(row, window);
+    return forms.map((reference) => ({ row, reference, mayMatch }));
+  });
+  const { matches, distant } = await findCounterparts(tx, key, window, candidates, { hasParts });
+  const stored = await storeMatches(tx, key, matches);
+  const rest = read.flatMap(({ row }) => (stored.has(row.position) ? [] : [row]));
+  stageRows(tx, key, rest);
+  stageBooked(tx, key, distant);
+  staged.add(rest);
+  return {
+    matched: read.flatMap(({ row }) => (stored.has(row.position) ? [row] : [])),
+    faulty: faulty.toSorted((one, other) => one.position - other.position),
+  };
+}
+
+function readRow(
+  position: number,
+  { loan, reference: sentReference, amount, paidAt, mode }: PaymentRow,
+  { currency: known, otherwise }: { readonly currency: CurrencyCode | undefined; readonly otherwise: CurrencyCode },
+): ReadRow | FaultyPaymentRow {
+  const currency = known ?? otherwise;
+  const reading = readAmount(amount, currency);
+  const reference = bookedReference(sentReference);
+  if ("minor" in reading) {
+    const isLoanKnown = known !== undefined;
+    const row = { position, loan, reference, amountMinor: reading.minor, currency, paidAt, mode, isLoanKnown };
+    return { row, sentReference };
+  }
+  const fault = { code: reading.fault, pointer: `/rows/${position}/amount`, detail: reading.detail };
+  return { position, loan, reference, faults: [fault] };
+}
+
+function isInside({ paidAt }: ReportedPayment, { from, to }: ReconciliationWindow): boolean {
+  return paidAt === null || (from <= paidAt && paidAt < to);
+}
