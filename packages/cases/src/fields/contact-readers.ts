@@ -1,5 +1,15 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js";
-import { below, decimalNumber, type FieldReader, isObject, list, refuse, text, yesOrNo } from "./field-readers.ts";
+import {
+  below,
+  decimalNumber,
+  type FieldReader,
+  isObject,
+  leaveOut,
+  list,
+  refuse,
+  text,
+  yesOrNo,
+} from "./field-readers.ts";
 import { warnOfUnknown } from "./unknown-fields.ts";
 
 /** An address of a borrower. `country` is two letters of ISO 3166. */
@@ -103,6 +113,10 @@ function fields<Value extends object>(
     const raw = Object.hasOwn(value, field) ? value[field] : null;
     return [field, raw === null || raw === undefined ? null : read(raw, below(context, field))];
   });
+  if (context.leaveOutFaulty) {
+    leaveOut(context, faultsBefore);
+    return Object.fromEntries(entries.map(([field, part]) => [field, part ?? null])) as Value;
+  }
   return context.faults.length > faultsBefore ? undefined : (Object.fromEntries(entries) as Value);
 }
 
