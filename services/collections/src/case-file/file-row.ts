@@ -1,4 +1,4 @@
-import { isErrorValue, isPlaceholder, textOfFormula } from "@collections/cases";
+import { isErrorValue, isPlaceholder, readPhoneNumbers, textOfFormula } from "@collections/cases";
 import { parsePublicId } from "@collections/database";
 import type { Lender } from "@collections/lenders";
 import { type CurrencyCode, isCurrency } from "@collections/money";
@@ -12,7 +12,7 @@ import { DECIDING_FIELDS, type Target } from "./case-columns.ts";
 
 /** Rules for reading the cells of a file. */
 export interface ReadingRules {
-  readonly lender: Pick<Lender, "currency" | "timeZone" | "balanceCutoff">;
+  readonly lender: Pick<Lender, "country" | "currency" | "timeZone" | "balanceCutoff">;
   /** How each column of the file is read. */
   readonly readings: Readings;
   /** The moment of every balance in the file, ISO 8601. A cell with a date and a time overrides it. */
@@ -45,6 +45,7 @@ export function readFileRow(cells: readonly string[], columns: Columns<Target>, 
   const faults: CellFault[] = [];
   const warnings: CellFault[] = [];
   const currency = currencyOf(cells, columns, rules.lender.currency);
+  const country = countryOf(cells, columns, rules.lender.country);
   for (const column of columns.used) {
     const { name, index, target } = column;
     const cell = cellText(cells[index]);
@@ -52,7 +53,8 @@ export function readFileRow(cells: readonly string[], columns: Columns<Target>, 
     const text = textOfFormula(cell);
     if (text === "" || standsForNothing(text, target)) continue;
     const reading = readCell(text, target, { ...rules, currency, reading: rules.readings.get(index) ?? {} });
-    if ("value" in reading) place(row, target, reading.value);
+    if ("value" in reading && isPhone(target)) placePhones(row, target, reading.value as string, country);
+    else if ("value" in reading) place(row, target, reading.value);
     else if (DECIDING_FIELDS.has(target)) {
       faults.push({ column: `"${name}"`, code: codeFor(column), detail: reading.fault });
     } else {
@@ -149,6 +151,25 @@ function place(row: ImportRow, target: Target, value: unknown): void {
   else if (group === "address")
     row["addresses"] = [{ ...(row["addresses"] as object[] | undefined)?.[0], [part]: value }];
   else row[group] = { ...(row[group] as object | undefined), [part]: value };
+}
+
+function isPhone(target: Target): boolean {
+  return target === "borrowerPhone" || target === "alternatePhones";
+}
+
+/**
+ * Stores the numbers of a cell. Further numbers in the cell of the phone become alternate phones. A cell that is not
+ * understood is stored as it is, and the check of the row rejects it.
+ */
+function placePhones(row: ImportRow, target: Target, cell: string, country: string): void {
+  const [first = cell, ...others] = readPhoneNumbers(cell, country) ?? [];
+  place(row, target, first);
+  for (const other of others) place(row, "alternatePhones", other);
+}
+
+function countryOf(cells: readonly string[], columns: Columns<Target>, otherwise: string): string {
+  const column = columns.used.find(({ target }) => target === "country");
+  return (column && cellText(cells[column.index]).toUpperCase()) || otherwise;
 }
 
 function splitOnce(target: string): [group: string, part: string | undefined] {

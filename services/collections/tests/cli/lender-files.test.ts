@@ -52,7 +52,7 @@ type Stored = Record<string, unknown>;
 async function casesOf(code: string, before: ReadonlySet<string>): Promise<Record<string, Stored>> {
   const { id } = (await lenderByCode(service.app.database.em(), code))!;
   const { rows } = await service.app.database.pool.query<Stored & { loan: string }>(
-    `select source_loan_number as loan, borrower_name as name, borrower_phone as phone, outstanding_minor as pos,
+    `select source_loan_number as loan, borrower_name as name, borrower_phone as phone, alternate_phones as alternates, outstanding_minor as pos,
        emi_minor as emi, dpd, next_due_date::text as due, do_not_contact_until::text as dnc,
        to_char(outstanding_as_of at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "asOf", addresses -> 0 ->> 'city' as city, borrower_email as email
      from cases.collection_case where lender_id = $1`,
@@ -122,7 +122,7 @@ let loans = 0;
 const aLoan = () => `LN-${(loans += 1)}`;
 
 const HEADER = "Loan No,Customer Name,Mob No,POS";
-const rest = "Ravi Kumar,9820000001,500";
+const rest = "Ravi Kumar,+919820000001,500";
 const csv = (...lines: string[]) => `${lines.join("\n")}\n`;
 
 describe("a loan number that a spreadsheet or an export has changed", () => {
@@ -470,6 +470,40 @@ describe("the shape of a file", () => {
     const { line } = row();
     expect(await importOf({ content: csv(HEADER, line, `${"x".repeat(70_000)},${rest}`) })).toMatchObject(
       outcome({ stored: {}, refused: /line 3 has more than 65,536 characters/ }),
+    );
+  });
+});
+
+describe("a cell of phones", () => {
+  test.each([
+    ["0919822012345", "+919822012345", []],
+    ["९८२२०१२३४५", "+919822012345", []],
+    ["9822012345 (office)", "+919822012345", []],
+    ["9822012345.0", "+919822012345", []],
+    ["'+919822012345", "+919822012345", []],
+    ["\u202A+91 09822012345\u202C", "+919822012345", []],
+    ["9822012345 / 9822012346", "+919822012345", ["+919822012346"]],
+    ['"9822012345, 9822012346 wife; 9822012347"', "+919822012345", ["+919822012346", "+919822012347"]],
+  ])("%j is stored as %s with the alternates %j", async (cell, phone, alternates) => {
+    const loan = aLoan();
+    expect(await importOf({ content: csv(HEADER, `${loan},Ravi Kumar,${cell},500`) })).toMatchObject(
+      outcome({ stored: { [loan]: { phone, alternates } } }),
+    );
+  });
+
+  test.each(["0000000000", "982201234", "98220123456", "+91 0000000000"])("%j is no number in India", async (cell) => {
+    const rejected = [[2, /"Mob No": There is no such number in IN/]] as const;
+    expect(await importOf({ content: csv(HEADER, `${aLoan()},Ravi Kumar,${cell},500`) })).toMatchObject(
+      outcome({ stored: {}, rejected }),
+    );
+  });
+
+  test("of alternates is left out alone", async () => {
+    const loan = aLoan();
+    const content = csv(`${HEADER},Alt Mobile,Mobile 2`, `${loan},${rest},0000000000,9822012346`);
+    const leftOut = [[2, /There is no such number in IN/]] as const;
+    expect(await importOf({ content })).toMatchObject(
+      outcome({ stored: { [loan]: { alternates: ["+919822012346"] } }, leftOut }),
     );
   });
 });
