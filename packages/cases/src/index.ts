@@ -65,7 +65,7 @@ export {
   textOfFormula,
   whyNoIdentity,
 } from "./fields/identity-text.ts";
-export { type PhoneReading, readPhoneNumber, readPhoneNumbers } from "./fields/phone-number.ts";
+export { type PhoneReading, readInternationalPhone, readPhoneNumber, readPhoneNumbers } from "./fields/phone-number.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./import/file-import.ts";
 export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./list/gone-case.ts";
 export {

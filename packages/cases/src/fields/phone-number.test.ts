@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readPhoneNumber, readPhoneNumbers } from "./phone-number.ts";
+import { readInternationalPhone, readPhoneNumber, readPhoneNumbers } from "./phone-number.ts";
 
 test.each([
   ["9822012345", "IN", "+919822012345"],
@@ -48,4 +48,16 @@ test.each([
   ["9822012345 / 98", undefined],
 ])("finds all numbers of the cell %j", (cell, numbers) => {
   expect(readPhoneNumbers(cell, "IN")).toEqual(numbers);
+});
+
+test.each([
+  ["+91 098220 12345", "+919822012345"],
+  ["\u202A+91\u00A098220\u200B12345\u202C", "+919822012345"],
+  ["+९१ ९८२२०१२३४५", "+919822012345"],
+  ["+1 (212) 555-0100", "+12125550100"],
+  ["9822012345", undefined],
+  ["+91 98220", undefined],
+  ["+91 9822012345 ext 7", undefined],
+])("reads the international number %j as %s", (text, number) => {
+  expect(readInternationalPhone(text)).toBe(number);
 });

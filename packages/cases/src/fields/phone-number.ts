@@ -49,6 +49,21 @@ export function readPhoneNumbers(text: string, country: string): string[] | unde
   return read.length > 1 && read.length === numbers.length ? [...new Set(read)] : undefined;
 }
 
+/**
+ * Reads a phone number that begins with `+` and its country code, as people write and copy it, and returns it in E.164.
+ * Returns undefined for any other text. Only the length is checked.
+ *
+ * @example
+ * readInternationalPhone("+91 098200-00001"); // "+919820000001"
+ */
+export function readInternationalPhone(text: string): string | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  const plain = (NOT_ASCII.test(text) ? withAsciiDigits(text) : text).trim();
+  if (!plain.startsWith("+")) return undefined;
+  const number = parsePhoneNumberFromString(plain, { extract: false });
+  return number?.isPossible() && number.ext === undefined ? number.number : undefined;
+}
+
 function parse(text: string, country: CountryCode): PhoneReading {
   const number = parsePhoneNumberFromString(text, { defaultCountry: country, extract: false });
   if (number?.ext !== undefined) return { fault: "unreadable" };
