@@ -55,6 +55,17 @@ export {
   type PersonalDataErasure,
   type PersonalDataPage,
 } from "./case/erase-personal-data.ts";
+export {
+  type IdentityReading,
+  isErrorValue,
+  isPlaceholder,
+  isShortenedNumber,
+  mayHaveLostDigits,
+  readIdentity,
+  textOfFormula,
+  whyNoIdentity,
+} from "./fields/identity-text.ts";
+export { type PhoneReading, readInternationalPhone, readPhoneNumber, readPhoneNumbers } from "./fields/phone-number.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./import/file-import.ts";
 export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./list/gone-case.ts";
 export {

@@ -39,6 +39,7 @@ const ALL_CHAPTERS: readonly Chapter[] = [
     title: "Integrate",
     pages: [
       { path: "/docs", title: "Guide", file: "lenders/guide.md" },
+      { path: "/docs/your-file", title: "Your file", file: "lenders/your-file.md" },
       { path: "/docs/signing", title: "Sign and verify", file: "lenders/signing.md" },
       { path: "/docs/receiver", title: "Receive events", file: "lenders/receiver.md" },
       { path: "/docs/retries", title: "Retries and replay", file: "lenders/retries.md" },

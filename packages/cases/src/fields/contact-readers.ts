@@ -1,5 +1,16 @@
-import { isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js";
-import { below, decimalNumber, type FieldReader, isObject, list, refuse, text, yesOrNo } from "./field-readers.ts";
+import { isSupportedCountry } from "libphonenumber-js";
+import {
+  below,
+  decimalNumber,
+  type FieldReader,
+  isObject,
+  leaveOut,
+  list,
+  refuse,
+  text,
+  yesOrNo,
+} from "./field-readers.ts";
+import { type PhoneReading, readPhoneNumber } from "./phone-number.ts";
 import { warnOfUnknown } from "./unknown-fields.ts";
 
 /** An address of a borrower. `country` is two letters of ISO 3166. */
@@ -25,18 +36,15 @@ export interface Consent {
 const MAX_ADDRESSES = 10;
 const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>".]+(?:\.[^\s@,;<>".]+)+$/;
 
-/**
- * Reads a phone number and returns it in E.164. A number without a country code is a number of the row's country.
- * Checks only the length, not whether the number is in use.
- */
+/** Reads a phone number and returns it in E.164, see `readPhoneNumber`. Does not check whether the number is in use. */
 export const phone: FieldReader<string> = (value, context) => {
-  const number =
-    typeof value === "string" && value.length <= 40 && isSupportedCountry(context.country)
-      ? parsePhoneNumberFromString(value, { defaultCountry: context.country, extract: false })
-      : undefined;
-  return number?.isPossible() && number.ext === undefined
-    ? number.number
-    : refuse(context, "INVALID_PHONE", "Expected E.164, for example +919800000001.");
+  const reading: PhoneReading =
+    typeof value === "string" ? readPhoneNumber(value, context.country) : { fault: "unreadable" };
+  if ("number" in reading) return reading.number;
+  const expected = "Expected E.164, for example +919800000001.";
+  const detail =
+    reading.fault === "unreadable" ? expected : `There is no such number in ${context.country}. ${expected}`;
+  return refuse(context, "INVALID_PHONE", detail);
 };
 
 export const email: FieldReader<string> = (value, context) => {
@@ -103,6 +111,10 @@ function fields<Value extends object>(
     const raw = Object.hasOwn(value, field) ? value[field] : null;
     return [field, raw === null || raw === undefined ? null : read(raw, below(context, field))];
   });
+  if (context.leaveOutFaulty) {
+    leaveOut(context, faultsBefore);
+    return Object.fromEntries(entries.map(([field, part]) => [field, part ?? null])) as Value;
+  }
   return context.faults.length > faultsBefore ? undefined : (Object.fromEntries(entries) as Value);
 }
 

@@ -28,6 +28,8 @@ export interface FieldContext {
   readonly now: Date;
   readonly faults: RowFault[];
   readonly warnings: RowWarning[];
+  /** Whether a part of an optional field that has a fault is left out with a warning. */
+  readonly leaveOutFaulty?: boolean | undefined;
 }
 
 /** Turns a value of a row into the stored value, or adds a fault and returns undefined. */
@@ -36,6 +38,13 @@ export type FieldReader<Value> = (value: unknown, context: FieldContext) => Valu
 /** Adds a fault. Only the first faults of a row are kept. */
 export function refuse(context: FieldContext, code: RowFaultCode | AmountFault, detail: string): undefined {
   if (context.faults.length < MAX_FAULTS_PER_ROW) context.faults.push({ code, pointer: context.pointer, detail });
+}
+
+/** Turns the faults after the first `faultsBefore` into warnings that their fields were left out. */
+export function leaveOut({ faults, warnings }: FieldContext, faultsBefore: number): void {
+  for (const { pointer, detail } of faults.splice(faultsBefore)) {
+    warnings.push({ code: "FIELD_NOT_APPLIED", pointer, detail: `Left out: ${detail}` });
+  }
 }
 
 /** Returns the context of a field or an array element of this value. */
@@ -136,7 +145,12 @@ export function list<Value>(read: FieldReader<Value>, maxItems: number): FieldRe
     if (value.length > maxItems) {
       return refuse(context, "TOO_LONG", `Expected at most ${maxItems} items; got ${value.length}.`);
     }
+    const faultsBefore = context.faults.length;
     const items = value.map((item, index) => read(item, below(context, index)));
+    if (context.leaveOutFaulty) {
+      leaveOut(context, faultsBefore);
+      return items.filter((item) => item !== undefined) as Value[];
+    }
     return items.some((item) => item === undefined) ? undefined : (items as Value[]);
   };
 }

@@ -9,6 +9,7 @@ import {
   type FieldReader,
   isObject,
   isPrintable,
+  leaveOut,
   oneOf,
   refuse,
   shown,
@@ -25,6 +26,11 @@ export interface LenderDefaults {
   readonly country: string;
   /** The language of the borrowers of new cases, a BCP 47 tag. */
   readonly language: string | null;
+  /**
+   * Whether an optional field with a fault is left out with the warning FIELD_NOT_APPLIED, as for files of cases. Default:
+   * the row is rejected. Fields that decide about money or protect the borrower always reject the row.
+   */
+  readonly leaveOutFaulty?: boolean | undefined;
 }
 
 /** A row with the balance and the details of a case. */
@@ -81,6 +87,12 @@ export type CheckedRow =
 const MAX_LOAN_NUMBER = 64;
 const MAX_REASON = 500;
 const ACTIONS = ["upsert", "withdraw", "hold", "release"] as const;
+/** Optional fields that are never left out: without them, a payment could count twice or a case be worked that must not. */
+const NEVER_LEFT_OUT: ReadonlySet<keyof CaseDetails> = new Set<keyof CaseDetails>([
+  "outstandingAsOf",
+  "consent",
+  "doNotContactUntil",
+]);
 const CONTROL_FIELDS = ["sourceLoanNumber", "action", "reason"];
 /** Faults that an amount may have in one currency but not in another. */
 const IN_CURRENCY: ReadonlySet<RowFaultCode> = new Set(["AMOUNT_PRECISION", "AMOUNT_OUT_OF_RANGE"]);
@@ -206,14 +218,23 @@ function balanceAndDetails(raw: Raw, root: FieldContext): Partial<UpsertRow> {
     ...root,
     currency: optional(raw, root, "currency", currencyCode) ?? root.currency,
     country: optional(raw, root, "country", readCountry) ?? root.country,
+    leaveOutFaulty: false,
   };
+  const lenient = root.leaveOutFaulty ? { ...context, leaveOutFaulty: true } : context;
   const outstandingMinor = required(raw, context, "outstandingAmount", amount({ allowZero: true }));
   const details: Record<string, unknown> = {};
   for (const property of DETAIL_PROPERTIES) {
     const { field, read, cleared }: AnyDetailField = DETAIL_FIELDS[property];
     if (cleared === "REQUIRED") details[property] = required(raw, context, field, read);
     else if (isAbsent(raw, field)) continue;
-    else details[property] = raw[field] === null ? cleared : read(raw[field], below(context, field));
+    else if (raw[field] === null) details[property] = cleared;
+    else {
+      const faultsBefore = context.faults.length;
+      const isLenient = lenient.leaveOutFaulty && !NEVER_LEFT_OUT.has(property);
+      const value = read(raw[field], below(isLenient ? lenient : context, field));
+      if (value !== undefined || !isLenient) details[property] = value;
+      else leaveOut(context, faultsBefore);
+    }
   }
   return {
     currency: context.currency,

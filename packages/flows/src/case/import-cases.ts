@@ -21,6 +21,7 @@ import {
   importRun,
   insertCases,
   type LaterMoney,
+  type LenderDefaults,
   lockCasesForImport,
   NO_LATER_MONEY,
   planRow,
@@ -72,6 +73,11 @@ export interface ImportRequest {
   /** Whether to apply no row if one is rejected. */
   readonly atomic: boolean;
   /**
+   * Whether an optional field with a fault is left out with a warning, as in files. Default: its row is rejected, as in
+   * the API.
+   */
+  readonly leaveOutFaulty?: boolean;
+  /**
    * The UUID of the request. A repeat with the same id writes nothing, and uses the `dryRun` and `atomic` of the first
    * request. Default: a new UUID; then the import is recorded only if it is applied.
    */
@@ -107,7 +113,7 @@ export async function importCases(
   environment: string,
 ): Promise<ImportResult> {
   const attempt: ImportAttempt = { ...request, receivedAt: new Date() };
-  const checked = await checkRowsInTurns(request.rows, request.lender, attempt.receivedAt);
+  const checked = await checkRowsInTurns(request.rows, defaultsOf(request), attempt.receivedAt);
   try {
     return await apply(em, checked, attempt, environment);
   } catch (error) {
@@ -120,6 +126,11 @@ export async function importCases(
     if (!before) throw error;
     return answerRepeat(em, checked, attempt, before, environment);
   }
+}
+
+function defaultsOf({ lender, leaveOutFaulty }: ImportRequest): LenderDefaults {
+  const { currency, country, language } = lender;
+  return { currency, country, language, leaveOutFaulty };
 }
 
 /** @throws RolledBack if the import is not stored. */
@@ -289,14 +300,16 @@ type Applied = Extract<RowPlan, { events: unknown }>;
 async function planRows(
   tx: Tx,
   rows: readonly CheckedRow[],
-  { lender, rows: raw, receivedAt }: ImportAttempt,
+  request: ImportAttempt,
   importId: string,
   now: Date,
 ): Promise<(PlannedRow & { readonly bookings: readonly Booking[] })[]> {
+  const { lender, rows: raw, receivedAt } = request;
   const current = await currentCases(tx, rows, lender.id);
+  const defaults = defaultsOf(request);
   const read = rows.map((one) => {
     const theCase = current.get(one.sourceLoanNumber);
-    return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency, receivedAt);
+    return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], defaults, theCase.currency, receivedAt);
   });
   const later = await laterThanBalances(tx, read, current, lender.id);
   const holders = await holdersOf(tx, [...later.keys()], current);

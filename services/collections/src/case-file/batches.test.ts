@@ -7,9 +7,10 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { type Batch, batchesOf } from "./batches.ts";
-import { CASE_COLUMNS } from "./column-names.ts";
-import { readColumns } from "./columns.ts";
-import { inspectFile } from "./file-records.ts";
+import { readColumns } from "../table-file/columns.ts";
+import { surveyFile } from "../table-file/survey.ts";
+import { openTable } from "../table-file/table-file.ts";
+import { CASE_COLUMNS } from "./case-columns.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "collections-case-file-"));
 afterFile(() => rmSync(folder, { recursive: true, force: true }));
@@ -19,15 +20,12 @@ async function* batches(
   path: string,
   { size, rowsDone = 0 }: { size: number; rowsDone?: number },
 ): AsyncGenerator<Batch> {
-  const file = await inspectFile(path, {});
-  const lender = { currency: currency("INR"), timeZone: "Asia/Kolkata", balanceCutoff: null };
-  const reading = {
-    columns: readColumns(file.header, [], CASE_COLUMNS),
-    lender,
-    dateOrder: "dmy",
-    asOf: undefined,
-  } as const;
-  yield* batchesOf(file, reading, { size, rowsDone });
+  const table = await openTable(path, { fieldOf: (name) => CASE_COLUMNS.knownName(name) });
+  await using _ = table.bytes;
+  const lender = { currency: currency("INR"), country: "IN", timeZone: "Asia/Kolkata", balanceCutoff: null };
+  const columns = readColumns(table, [], CASE_COLUMNS);
+  const { file, readings } = await surveyFile(table, columns, { names: CASE_COLUMNS, lender });
+  yield* batchesOf(file, { columns, lender, readings, asOf: undefined }, { size, rowsDone });
 }
 
 function shown({ firstRow, read, faulty }: Batch): unknown[] {

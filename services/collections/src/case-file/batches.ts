@@ -1,7 +1,10 @@
-import type { Columns } from "./columns.ts";
-import { type CaseFile, type FileRecord, rowsOf } from "./file-records.ts";
-import { type CellFault, cellText, type ReadingRules, readFileRow } from "./file-row.ts";
-import { SeenLoans } from "./seen-loans.ts";
+import { cellText } from "../table-file/cell-text.ts";
+import type { Columns } from "../table-file/columns.ts";
+import type { FileRecord } from "../table-file/csv-records.ts";
+import { SeenLoans } from "../table-file/seen-loans.ts";
+import { type ReadFile, rowsOf } from "../table-file/table-file.ts";
+import type { Target } from "./case-columns.ts";
+import { type CellFault, type ReadingRules, readFileRow } from "./file-row.ts";
 
 /** A line of the file that is a valid row. */
 export interface ReadRow {
@@ -9,6 +12,8 @@ export interface ReadRow {
   readonly row: object;
   /** The id of the field partner who gets the case; null takes it away from its field partner; undefined: unchanged. */
   readonly assignTo?: string | null | undefined;
+  /** Fields that were left out, because their cells could not be read. */
+  readonly warnings: readonly CellFault[];
 }
 
 /** A line of the file that is not a valid row. */
@@ -27,7 +32,7 @@ export interface Batch {
 
 /** The columns of a file, and the rules for reading its cells. */
 export interface Reading extends ReadingRules {
-  readonly columns: Columns;
+  readonly columns: Columns<Target>;
 }
 
 /**
@@ -36,7 +41,7 @@ export interface Reading extends ReadingRules {
  * @param rowsDone the number of rows that an earlier run has processed: a multiple of `size`, or all rows
  */
 export async function* batchesOf(
-  file: CaseFile,
+  file: ReadFile,
   reading: Reading,
   { size, rowsDone }: { size: number; rowsDone: number },
 ): AsyncGenerator<Batch> {
@@ -61,7 +66,7 @@ function readRecord(record: FileRecord, reading: Reading, seen: SeenLoans): Read
     const detail = `The line has ${record.cells.length} cells where the header has ${header.length}.`;
     return { record, faults: [{ column: undefined, code: "WRONG_TYPE", detail }] };
   }
-  const { row: fields, faults } = readFileRow(record.cells, reading.columns, reading);
+  const { row: fields, faults, warnings } = readFileRow(record.cells, reading.columns, reading);
   const { assignTo, ...row } = fields as { assignTo?: string | null; sourceLoanNumber?: unknown };
   const loan = row["sourceLoanNumber"];
   const first = typeof loan === "string" ? seen.firstLine(loan, record.line) : undefined;
@@ -69,5 +74,5 @@ function readRecord(record: FileRecord, reading: Reading, seen: SeenLoans): Read
     const detail = `Line ${first} is about the same loan; a file has one row for each loan.`;
     return { record, faults: [{ column: undefined, code: "DUPLICATE_IN_FILE", detail }] };
   }
-  return faults.length > 0 ? { record, faults } : { record, row, assignTo };
+  return faults.length > 0 ? { record, faults: [...faults, ...warnings] } : { record, row, assignTo, warnings };
 }

@@ -6,15 +6,22 @@ import { type EntityManager, isUnavailable, newId, transaction, type Tx } from "
 import { assignCasesIn, importCases, type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
 import { lenderById, type LenderProfile, LenderSuspendedError, recordAct } from "@collections/lenders";
 import { type Batch, batchesOf, type Reading } from "./batches.ts";
-import { columnAt, type Columns } from "./columns.ts";
-import type { CaseFile, FileRecord } from "./file-records.ts";
+import { columnAt, type Columns } from "../table-file/columns.ts";
+import type { FileRecord } from "../table-file/csv-records.ts";
+import {
+  latestRejectedPath,
+  openRejectedFile,
+  type RejectedFile,
+  type RejectedRow,
+} from "../table-file/rejected-file.ts";
+import type { ReadFile } from "../table-file/table-file.ts";
+import type { Target } from "./case-columns.ts";
 import type { CellFault } from "./file-row.ts";
-import { openRejectedFile, type RejectedFile, type RejectedRow } from "./rejected-file.ts";
-import { NO_MOVES, type RejectedExample, Tally, withResult } from "./tally.ts";
+import { type LeftOut, NO_MOVES, type RejectedExample, Tally, withResult } from "./tally.ts";
 
 /** A file to apply to a lender's cases, or to check in a dry run. */
 export interface FileImport {
-  readonly file: CaseFile;
+  readonly file: ReadFile;
   readonly reading: Reading;
   readonly lender: LenderProfile;
   readonly environment: string;
@@ -43,12 +50,27 @@ const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
  * Returns the key of a file's progress: a hash of its content and of the rules for reading it. The same file with other
  * rules has another key, so it counts as another import.
  */
-export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: Reading): string {
+export function fileKeyOf(file: ReadFile, { columns, readings, asOf, lender }: Reading): string {
   const { encoding, separator, sha256 } = file;
-  // Leave out `cutoff` if the lender has none: JSON omits an undefined field. The file key is then the same as in
-  // versions that had no cut-offs, so an import that such a version began can be resumed.
+  // Leave out what earlier versions did not have: JSON omits an undefined field. The file key is then the same as in
+  // those versions, so an import that such a version began can be resumed.
   const cutoff = lender.balanceCutoff ?? undefined;
-  const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf, cutoff });
+  const headerLine = file.headerLine === 1 ? undefined : file.headerLine;
+  const orders = new Set([...readings.values()].flatMap((one) => one.dateOrder ?? []));
+  const [dateOrder = "dmy"] = orders;
+  const others = [...readings].filter(([, one]) => one.isWhole || one.decimal === "," || orders.size > 1);
+  const columnReadings = others.length > 0 ? others : undefined;
+  const how = JSON.stringify({
+    sha256,
+    encoding,
+    separator,
+    used: columns.used,
+    dateOrder,
+    asOf,
+    cutoff,
+    headerLine,
+    columnReadings,
+  });
   return createHash("sha256").update(how).digest("hex");
 }
 
@@ -64,11 +86,13 @@ export async function importFile(asked: FileImport): Promise<FileOutcome> {
   const tally = new Tally({ ...(hasMoves && NO_MOVES), ...from?.summary });
   const { header, separator } = file;
   const bytes = Number(from?.rejectedBytes ?? 0n);
-  if (from?.finishedAt) return { tally, rejectedPath: bytes > 0 ? rejectedPathOf(file.path) : undefined };
+  if (from?.finishedAt) return { tally, rejectedPath: bytes > 0 ? await latestRejectedPath(file.path) : undefined };
   const startedAt = from?.startedAt ?? new Date();
+  // If the file has changed while the command asked its question, apply nothing of it.
+  if (!dryRun) await file.bytes.verify();
   if (!dryRun)
     await transaction(asked.em(), async (tx) => audit(tx, asked, "case_file.started", { from: from?.rowsDone }));
-  const rejectedFile = await openRejectedFile(rejectedPathOf(file.path), { header, separator, bytes });
+  const rejectedFile = await openRejectedFile(file.path, { header, separator, bytes });
   try {
     const rowsDone = from?.rowsDone ?? 0;
     for await (const batch of batchesOf(file, reading, { size: MAX_IMPORT_ROWS, rowsDone })) {
@@ -88,11 +112,6 @@ export async function importFile(asked: FileImport): Promise<FileOutcome> {
     });
   }
   return { tally, rejectedPath: rejectedFile.bytes > 0 ? rejectedFile.path : undefined };
-}
-
-/** Returns the path of the file of rejected rows, which is beside the imported file. */
-export function rejectedPathOf(path: string): string {
-  return `${path.replace(/\.csv$/i, "")}.rejected.csv`;
 }
 
 async function refuseIfSuspended({ em, lender }: FileImport): Promise<void> {
@@ -116,6 +135,7 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     rows: batch.read.map(({ row }) => row),
     dryRun,
     atomic: false,
+    leaveOutFaulty: true,
     // All attempts use the same import id, so that rows are not applied twice if a commit succeeded but its answer was
     // lost.
     importId: newId(),
@@ -135,12 +155,12 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     return importCases(asked.em(), request, environment);
   });
   const rejected = rejectedOf(batch, result, reading.columns);
-  if (dryRun) await rejectedFile.write(position, inOrder([...rejected, ...moved.refused]));
-  tally.add(
-    result,
-    batch.read.map(({ record }) => record.line),
-    { ...countsOf(rejected, moved), examples: inOrder([...rejected, ...moved.refused]) },
-  );
+  tally.add(result, {
+    lines: batch.read.map(({ record }) => record.line),
+    counts: countsOf(rejected, moved),
+    rejected: inOrder([...rejected, ...moved.refused]),
+    leftOut: leftOutOf(batch, result, reading.columns),
+  });
   // Take the counts that were stored with the commit. An earlier attempt may have committed although its answer was
   // lost, and then the last attempt has counted all rows as unchanged.
   if (attempts > 1 && !dryRun)
@@ -192,7 +212,7 @@ function inOrder(rows: readonly Rejected[]): Rejected[] {
  * Returns the rejected rows of a batch: rows with unreadable cells, and rows that the import
  * rejected.
  */
-function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): Rejected[] {
+function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns<Target>): Rejected[] {
   const unreadable = batch.faulty.map(({ record, faults }) => rejected(record, undefined, faults));
   const refused = results.flatMap((result, place) => {
     if (result.outcome !== "rejected") return [];
@@ -204,6 +224,21 @@ function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): 
     return [rejected(batch.read[place]!.record, result.sourceLoanNumber, faults)];
   });
   return [...unreadable, ...refused];
+}
+
+/** Returns the fields of each imported row that were left out, because their cells could not be read. */
+function leftOutOf({ read }: Batch, { results }: ImportResult, columns: Columns<Target>): LeftOut[] {
+  return results.flatMap((result, place) => {
+    if (result.outcome === "rejected") return [];
+    const { record, warnings } = read[place]!;
+    const ofRow = (result.warnings ?? []).flatMap(({ code, pointer, detail }) => {
+      const column = code === "FIELD_NOT_APPLIED" ? columnAt(columns, pointer) : undefined;
+      return column === undefined ? [] : [{ column, code, detail }];
+    });
+    const ofFile = warnings.map((warning) => ({ ...warning, detail: `Left out: ${warning.detail}` }));
+    const because = [...ofFile, ...ofRow].map(({ column, detail }) => `column ${column}: ${detail}`);
+    return because.length === 0 ? [] : [{ line: record.line, because: because.join(" "), isNew: ofRow.length === 0 }];
+  });
 }
 
 function rejected({ line, cells }: FileRecord, loan: string | null = null, faults: readonly CellFault[]): Rejected {

@@ -1,9 +1,14 @@
 import type { CaseMove } from "@collections/flows";
-import { COLUMN_NAMES, ColumnNames } from "./column-names.ts";
-import type { Columns } from "./columns.ts";
-import { type CaseFile, type FileRecord, rowsOf } from "./file-records.ts";
-import { cellText, readAssigneeCell } from "./file-row.ts";
-import { SeenLoans } from "./seen-loans.ts";
+import { cellText } from "../table-file/cell-text.ts";
+import { readIdentityCell } from "../table-file/cells.ts";
+import { ColumnNames } from "../table-file/column-names.ts";
+import type { Columns } from "../table-file/columns.ts";
+import type { FileRecord } from "../table-file/csv-records.ts";
+import { SeenLoans } from "../table-file/seen-loans.ts";
+import type { SurveyedFile } from "../table-file/survey.ts";
+import { rowsOf } from "../table-file/table-file.ts";
+import { COLUMN_NAMES } from "./case-columns.ts";
+import { readAssigneeCell } from "./file-row.ts";
 
 /** A field of a file of moves. */
 export type MoveField = "loan" | "assignTo";
@@ -16,6 +21,8 @@ export const MOVE_COLUMNS = new ColumnNames<MoveField>({
   },
   ambiguous: {},
   many: new Set(),
+  loan: "loan",
+  kinds: { loan: "identity" },
   hasMetadata: false,
   required: () => ["loan", "assignTo"],
 });
@@ -27,19 +34,26 @@ export type MoveLine = { readonly record: FileRecord } & (
 );
 
 /** Yields the lines of a file of moves. `none` in the column `assignTo` takes the case away from its field partner. */
-export async function* movesOf(file: CaseFile, columns: Columns<MoveField>): AsyncGenerator<MoveLine> {
+export async function* movesOf({ file, columns, readings }: SurveyedFile<MoveField>): AsyncGenerator<MoveLine> {
   const seen = new SeenLoans();
-  for await (const record of rowsOf(file)) yield { record, ...readMove(record, columns, seen) };
+  const isWhole = readings.get(columns.used.find(({ target }) => target === "loan")!.index)?.isWhole;
+  for await (const record of rowsOf(file)) yield { record, ...readMove(record, columns, { seen, isWhole }) };
 }
 
-function readMove({ line, cells }: FileRecord, { header, used }: Columns<MoveField>, seen: SeenLoans) {
+function readMove(
+  { line, cells }: FileRecord,
+  { header, used }: Columns<MoveField>,
+  { seen, isWhole }: { readonly seen: SeenLoans; readonly isWhole: boolean | undefined },
+) {
   const cellOf = (field: MoveField) => cellText(cells[used.find(({ target }) => target === field)!.index]);
-  const loan = cellOf("loan");
+  const identity = readIdentityCell(cellOf("loan"), isWhole);
+  const loan = "value" in identity ? identity.value : "";
   const assignTo = cellOf("assignTo");
   const faulty = (code: string, detail: string) => ({ loan: loan === "" ? null : loan, code, detail });
   if (cells.length !== header.length) {
     return faulty("WRONG_TYPE", `The line has ${cells.length} cells where the header has ${header.length}.`);
   }
+  if ("fault" in identity) return faulty("WRONG_TYPE", identity.fault);
   if (loan === "") return faulty("REQUIRED", "The line has no loan number.");
   const first = seen.firstLine(loan, line);
   if (first !== undefined) return faulty("DUPLICATE_LOAN", `Line ${first} has the same loan.`);

@@ -21,6 +21,23 @@ export interface RejectedExample {
   readonly because: string;
 }
 
+/** A row that was imported without some of its fields, because their cells could not be read. */
+export interface LeftOut {
+  readonly line: number;
+  readonly because: string;
+  /** Whether the result of the import has no FIELD_NOT_APPLIED for the row. */
+  readonly isNew: boolean;
+}
+
+/** The rows of a batch, besides the result of its import. */
+export interface BatchRows {
+  /** The line of the file for each result. */
+  readonly lines: readonly number[];
+  readonly counts: BatchCounts;
+  readonly rejected: readonly RejectedExample[];
+  readonly leftOut: readonly LeftOut[];
+}
+
 const MAX_EXAMPLES = 5;
 const OUTCOMES: readonly Outcome[] = ["created", "updated", "reopened", "withdrawn"];
 const NOTHING: Summary = {
@@ -50,6 +67,7 @@ export class Tally {
   #summary: Summary;
   readonly examples: Record<Outcome, Example[]> = { created: [], updated: [], reopened: [], withdrawn: [] };
   readonly rejected: RejectedExample[] = [];
+  readonly leftOut: Pick<LeftOut, "line" | "because">[] = [];
   /** For each code of a warning, the number of rows that have such a warning. */
   readonly warnings: Record<string, number> = {};
 
@@ -62,16 +80,13 @@ export class Tally {
     return this.#summary;
   }
 
-  /**
-   * Adds the results of an import, and the rejected rows of its batch as examples. `lines` has the line of the file for
-   * each result.
-   */
-  add(
-    result: ImportResult,
-    lines: readonly number[],
-    { examples, ...counts }: BatchCounts & { readonly examples: readonly RejectedExample[] },
-  ): void {
+  /** Adds the results of an import, and the first rows of its batch of each kind as examples. */
+  add(result: ImportResult, { lines, counts, rejected, leftOut }: BatchRows): void {
     this.#summary = withResult(this.#summary, result, counts);
+    const added = leftOut.filter(({ isNew }) => isNew).length;
+    if (added > 0) this.warnings["FIELD_NOT_APPLIED"] = (this.warnings["FIELD_NOT_APPLIED"] ?? 0) + added;
+    const room = MAX_EXAMPLES - this.leftOut.length;
+    this.leftOut.push(...leftOut.slice(0, room).map(({ line, because }) => ({ line, because })));
     for (const [place, one] of result.results.entries()) {
       for (const code of new Set((one.warnings ?? []).map((warning) => warning.code))) {
         this.warnings[code] = (this.warnings[code] ?? 0) + 1;
@@ -83,7 +98,7 @@ export class Tally {
       const shown = { line: lines[place]!, sourceLoanNumber, status, outstandingAmount };
       this.examples[outcome].push(changes ? { ...shown, changes } : shown);
     }
-    this.rejected.push(...examples.slice(0, MAX_EXAMPLES - this.rejected.length));
+    this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));
   }
 
   /** Replaces the counts with those of the stored progress. */

@@ -1,8 +1,9 @@
 import { timeIn } from "@collections/local-time";
-import { ColumnsNotUnderstoodError } from "../case-file/columns.ts";
-import { type CaseFile, rowsOf } from "../case-file/file-records.ts";
-import { cellText } from "../case-file/file-row.ts";
-import { hasTimeOfDay, type PaymentReading, readMoment } from "./payment-rows.ts";
+import { cellText } from "../table-file/cell-text.ts";
+import { ColumnsNotUnderstoodError } from "../table-file/columns.ts";
+import { hasTimeOfDay } from "../table-file/day-cell.ts";
+import { type ReadFile, rowsOf } from "../table-file/table-file.ts";
+import { type PaymentReading, readMoment } from "./payment-rows.ts";
 
 const DIRECTION = /^(?:dr|cr|debit|credit)\.?$/i;
 
@@ -11,7 +12,7 @@ const DIRECTION = /^(?:dr|cr|debit|credit)\.?$/i;
  * `paidAt` has only dates: then each of its times is midnight. Throws ColumnsNotUnderstoodError if another column has only Dr
  * and Cr, because a debit must not be booked as a payment.
  */
-export async function inspectPayments(file: CaseFile, reading: PaymentReading): Promise<{ hasOnlyDates: boolean }> {
+export async function inspectPayments(file: ReadFile, reading: PaymentReading): Promise<{ hasOnlyDates: boolean }> {
   const { columns, lender } = reading;
   const paidAt = columns.used.find(({ target }) => target === "paidAt");
   const isUnknown = new Set(columns.unknown);

@@ -1,4 +1,5 @@
-import { COLUMN_NAMES, ColumnNames } from "../case-file/column-names.ts";
+import { COLUMN_NAMES } from "../case-file/case-columns.ts";
+import { ColumnNames } from "../table-file/column-names.ts";
 
 /** A field of a payment in a file. */
 export type PaymentField = "loan" | "reference" | "amount" | "paidAt" | "mode" | "direction";
@@ -68,6 +69,8 @@ export const PAYMENT_COLUMNS = new ColumnNames<PaymentField>({
     "Posting Date": ["paidAt"],
   },
   many: new Set(),
+  loan: "loan",
+  kinds: { loan: "identity", reference: "identity", amount: "amount", paidAt: "day" },
   hasMetadata: false,
   required: () => ["loan", "reference", "amount"],
 });

@@ -1,37 +1,37 @@
+import { isPlaceholder, textOfFormula } from "@collections/cases";
 import { type CheckedPaymentRow, checkPaymentRow, paymentMode } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { dayIn, instantOf } from "@collections/local-time";
-import {
-  type CellReading,
-  type DateOrder,
-  readAmountCell,
-  readDayCell,
-  readDigitsCell,
-  readMomentCell,
-  shown,
-} from "../case-file/cells.ts";
-import type { Columns } from "../case-file/columns.ts";
-import { type CaseFile, type FileRecord, rowsOf } from "../case-file/file-records.ts";
-import { cellText } from "../case-file/file-row.ts";
+import { readAmountCell } from "../table-file/amount-cell.ts";
+import { cellText, shown, withoutMark } from "../table-file/cell-text.ts";
+import { type CellReading, readIdentityCell } from "../table-file/cells.ts";
+import type { ColumnReading, Readings } from "../table-file/column-reading.ts";
+import type { Columns } from "../table-file/columns.ts";
+import type { FileRecord } from "../table-file/csv-records.ts";
+import { hasTimeOfDay, readDayCell, readMomentCell } from "../table-file/day-cell.ts";
+import { type ReadFile, rowsOf } from "../table-file/table-file.ts";
 import type { PaymentField } from "./payment-columns.ts";
 
 /** The columns of a file of payments, and the rules for reading its cells. */
 export interface PaymentReading {
   readonly columns: Columns<PaymentField>;
   readonly lender: Pick<Lender, "currency" | "timeZone">;
-  readonly dateOrder: DateOrder;
+  /** How each column of the file is read. */
+  readonly readings: Readings;
   /** The local time `HH:MM` of payments whose cell has only a date. Without it, such a cell is a fault. */
   readonly paidTime: string | undefined;
   /** Each time in the column `paidAt` is midnight, see `inspectPayments`. Then its cells are read as dates. */
   readonly hasOnlyDates?: boolean;
 }
 
+/** Fields of which a placeholder such as `-` means that the cell is empty. */
+const OPTIONAL: ReadonlySet<PaymentField> = new Set<PaymentField>(["paidAt", "mode"]);
 const ROWS_A_PAGE = 2_000;
 
 /**
  * Yields the rows of a file in pages. The position of a row is its line. Only a page is in memory at a time.
  */
-export async function* paymentRowsOf(file: CaseFile, reading: PaymentReading): AsyncGenerator<CheckedPaymentRow[]> {
+export async function* paymentRowsOf(file: ReadFile, reading: PaymentReading): AsyncGenerator<CheckedPaymentRow[]> {
   let page: CheckedPaymentRow[] = [];
   for await (const record of rowsOf(file)) {
     page.push(readPaymentRow(record, reading));
@@ -53,9 +53,9 @@ export function readPaymentRow({ line, cells }: FileRecord, reading: PaymentRead
   }
   const raw: Partial<Record<PaymentField, unknown>> = {};
   for (const { name, index, target } of used) {
-    const text = cellText(cells[index]);
-    if (text === "") continue;
-    const cell = readCell(text, target, reading);
+    const text = textOfFormula(cellText(cells[index]));
+    if (text === "" || (OPTIONAL.has(target) && isPlaceholder(text))) continue;
+    const cell = readCell(text, target, { ...reading, column: reading.readings.get(index) ?? {} });
     if ("value" in cell) raw[target] = cell.value;
     else
       unreadable.push({
@@ -85,16 +85,18 @@ export function readPaymentRow({ line, cells }: FileRecord, reading: PaymentRead
   };
 }
 
-function readCell(text: string, field: PaymentField, reading: PaymentReading): CellReading<unknown> {
-  const { lender } = reading;
+type CellRules = PaymentReading & { readonly column: ColumnReading };
+
+function readCell(text: string, field: PaymentField, rules: CellRules): CellReading<unknown> {
+  const { lender, column } = rules;
   switch (field) {
     case "amount":
-      return readAmountCell(text, lender.currency);
+      return readAmountCell(withoutMark(text), lender.currency, column.decimal);
     case "loan":
     case "reference":
-      return readDigitsCell(text);
+      return readIdentityCell(text, column.isWhole);
     case "paidAt":
-      return readPaidAt(text, reading);
+      return readPaidAt(withoutMark(text), rules);
     case "mode":
       // The comparison ignores the mode. A text that no confirmation accepts counts as absent, and is booked as `other`.
       return { value: paymentMode(text) === undefined ? null : text };
@@ -109,24 +111,25 @@ function readDirection(text: string): CellReading<"credit"> {
   return { fault: `${shown(text)} is neither Dr nor Cr.` };
 }
 
-/** Tells whether the text of a cell has a time of day. */
-export function hasTimeOfDay(text: string): boolean {
-  return /\d:\d{2}/.test(text);
-}
-
 /** Reads a date with a time. */
-export function readMoment(text: string, { lender, dateOrder }: PaymentReading): CellReading<string> {
-  return readMomentCell(text, dateOrder, { timeZone: lender.timeZone, balanceCutoff: null });
+export function readMoment(text: string, { lender, columns, readings }: PaymentReading): CellReading<string> {
+  const { index = -1 } = columns.used.find(({ target }) => target === "paidAt") ?? {};
+  return readMomentCell(text, readings.get(index)?.dateOrder ?? "dmy", {
+    timeZone: lender.timeZone,
+    balanceCutoff: null,
+  });
 }
 
-function readPaidAt(text: string, reading: PaymentReading): CellReading<string> {
-  const { lender, dateOrder, paidTime, hasOnlyDates } = reading;
+function readPaidAt(text: string, reading: CellRules): CellReading<string> {
+  const { lender, column, paidTime, hasOnlyDates } = reading;
   const hasTime = hasTimeOfDay(text);
   const moment = hasTime ? readMoment(text, reading) : undefined;
   if (moment && ("fault" in moment || !hasOnlyDates)) return moment;
   const at = moment && new Date(moment.value);
   if (moment && Number.isNaN(at!.getTime())) return moment;
-  const day = at ? { value: dayIn(lender.timeZone, at) } : readDayCell(text, dateOrder);
+  const day = at
+    ? { value: dayIn(lender.timeZone, at) }
+    : readDayCell(text, column.dateOrder ?? "dmy", lender.timeZone);
   if ("fault" in day) return day;
   if (paidTime !== undefined) return { value: instantOf(day.value, paidTime, lender.timeZone).toISOString() };
   const why = hasTime

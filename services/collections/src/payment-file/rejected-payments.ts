@@ -1,8 +1,7 @@
 import { differencesOf, type RunKey } from "@collections/bookings";
 import type { EntityManager } from "@collections/database";
-import { type CaseFile, rowsOf } from "../case-file/file-records.ts";
-import { rejectedPathOf } from "../case-file/import-file.ts";
-import { openRejectedFile } from "../case-file/rejected-file.ts";
+import { openRejectedFile } from "../table-file/rejected-file.ts";
+import { type ReadFile, rowsOf } from "../table-file/table-file.ts";
 
 const READ_AT_A_TIME = 5_000;
 const WRITTEN_AT_A_TIME = 1_000;
@@ -10,16 +9,15 @@ const WRITTEN_AT_A_TIME = 1_000;
 const MOST_WRITTEN = 100_000;
 
 /**
- * Writes the rejected rows of a run with their reasons beside the file, as an import does. Deletes the file of an earlier
- * run. Returns the path, or undefined if no row was rejected.
+ * Writes the rejected rows of a run with their reasons beside the file, as an import does. Returns the path, or undefined if no row was rejected.
  */
 export async function writeRejectedPayments(
   em: EntityManager,
   run: RunKey,
-  file: CaseFile,
+  file: ReadFile,
 ): Promise<string | undefined> {
   const reasons = await reasonsByLine(em, run);
-  const rejected = await openRejectedFile(rejectedPathOf(file.path), { ...file, bytes: 0 });
+  const rejected = await openRejectedFile(file.path, { ...file, bytes: 0 });
   try {
     if (reasons.size === 0) return undefined;
     let rows: { line: number; cells: readonly string[]; because: string }[] = [];

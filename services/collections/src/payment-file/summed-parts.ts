@@ -1,6 +1,6 @@
 import type { CheckedPaymentRow, FaultyPaymentRow, PaymentRow } from "@collections/flows";
 import { AmountLiteral } from "@collections/money";
-import { type CaseFile, rowsOf } from "../case-file/file-records.ts";
+import { type ReadFile, rowsOf } from "../table-file/table-file.ts";
 import { type PaymentReading, readPaymentRow } from "./payment-rows.ts";
 
 /** Payments of a file whose lines are parts, by loan and reference. */
@@ -21,7 +21,7 @@ export class NoPaymentInLineError extends Error {
  * Throws NoPaymentInLineError.
  */
 export async function paymentsInParts(
-  file: CaseFile,
+  file: ReadFile,
   reading: PaymentReading,
   lines: readonly number[],
 ): Promise<PaymentsInParts> {

@@ -99,7 +99,8 @@ describe("`case assign --file`", () => {
     const planned = await assignment("--file", path, "--dry-run");
     expect(await holders()).toMatchObject({ "L-000": null, "L-001": asha.shown, "L-002": ravi.shown });
     const done = await assignment("--file", path, "--yes", "--reason", "new areas");
-    expect(done).toEqual({ ...planned, dryRun: false });
+    expect(done).toEqual({ ...planned, dryRun: false, rejectedFile: path.replace(".csv", ".rejected.csv") });
+    expect(planned.rejectedFile).toBeNull();
     expect(done).toMatchObject({
       exitCode: 6,
       assigned: 2,

@@ -187,7 +187,6 @@ describe("a file of cases", () => {
     const mended = aFile(
       ...rejected.replace(",..,", ",G-1,").replace("'-1,", "'-G-2,").replace("5OO", "500").split("\r\n"),
     );
-    // The phone of the second row was invalid in the lender's file, and is still invalid in the corrected file.
     const { code, stdout } = await cli(...importArgs(mended, "--yes", "--json"));
     expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({
       code: 6,

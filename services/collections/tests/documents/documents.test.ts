@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { DEFAULT_LADDER } from "@collections/webhooks";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, test } from "vitest";
-import { COLUMN_NAMES } from "../../src/case-file/column-names.ts";
+import { COLUMN_NAMES } from "../../src/case-file/case-columns.ts";
 import { PAYMENT_COLUMN_NAMES } from "../../src/payment-file/payment-columns.ts";
 import { Problem, problemBody, PROBLEM_CODES } from "../../src/http/problem.ts";
 

@@ -107,6 +107,15 @@ describe("signing in", () => {
     expect(gateway.messages.filter(({ to }) => to === phone)).toHaveLength(1);
   });
 
+  test.each([
+    ["a 0 behind the country code", (digits: string) => `+91 0${digits}`],
+    ["invisible marks", (digits: string) => `\u202A+91\u00A0${digits}\u202C`],
+  ])("reads a phone with %s", async (_, written) => {
+    const { phone } = await aPerson();
+    await requestOtp(written(phone.slice(3)));
+    await expect.poll(() => gateway.messages.filter(({ to }) => to === phone)).toHaveLength(1);
+  });
+
   test("gives an unknown phone the same answers, and sends no message", async () => {
     const { phone } = await aPerson();
     const unknown = "+919611111111";

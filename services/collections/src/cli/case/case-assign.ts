@@ -12,11 +12,11 @@ import {
 } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { readColumns } from "../../case-file/columns.ts";
-import { inspectFile } from "../../case-file/file-records.ts";
-import { rejectedPathOf } from "../../case-file/import-file.ts";
-import { MOVE_COLUMNS, type MoveLine, movesOf } from "../../case-file/move-file.ts";
-import { openRejectedFile, type RejectedFile } from "../../case-file/rejected-file.ts";
+import { MOVE_COLUMNS, type MoveField, type MoveLine, movesOf } from "../../case-file/move-file.ts";
+import { openRejectedFile, type RejectedFile } from "../../table-file/rejected-file.ts";
+import type { SurveyedFile } from "../../table-file/survey.ts";
+import type { ReadFile } from "../../table-file/table-file.ts";
+import { withLenderFile } from "../terminal/file-options.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm, endProgress, showProgress, tell } from "../terminal/terminal.ts";
@@ -44,7 +44,7 @@ interface MovePlan {
   /** Yields each line or case once. It can be read again for the run after a dry run. */
   lines(): AsyncIterable<PlannedLine> | Iterable<PlannedLine>;
   /** The file of moves; undefined if the moves come from a search. */
-  readonly file: { readonly path: string; readonly header: readonly string[]; readonly separator: string } | undefined;
+  readonly file: ReadFile | undefined;
 }
 
 const PAGE = 1_000;
@@ -76,7 +76,7 @@ Many cases: --file, --from with --to, or --spread with --by. The last two take t
 
 The command shows who gets how many cases, asks for confirmation, and assigns ${MAX_MOVES} cases at a time. You may interrupt it
 and run it again: a case that its new field partner already has stays unchanged. Refused lines of a file are
-written to FILE.rejected.csv with the reasons, and the exit code is 6.
+written to FILE.rejected.csv with the reasons, or to FILE.rejected-2.csv if that file exists, and the exit code is 6.
 
 Examples:
   pnpm collections case assign ACME LN-1001 fp_0192…
@@ -111,20 +111,31 @@ async function assignMany(code: string, options: AssignOptions): Promise<void> {
   checkOptions(options);
   await withDatabase(async (operator) => {
     const lender = await lenderNamed(operator.em(), code);
-    const plan =
-      options.file === undefined ? await searchedPlan(operator, lender, options) : await filePlan(options.file);
-    const run = (dryRun: boolean) => applyPlan({ operator, lender, plan, reason: options.reason ?? null }, dryRun);
-    if (options.yes) return finish(lender, await run(false), false);
-    const rehearsed = await run(true);
-    if (options.dryRun) return finish(lender, rehearsed, true);
-    tell(assignmentText(lender, rehearsed, true));
-    if (!(process.stdin.isTTY && process.stderr.isTTY)) {
-      throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to assign the cases.");
+    const { file } = options;
+    if (file === undefined) {
+      return rehearseAndApply({ operator, lender, plan: await searchedPlan(operator, lender, options) }, options);
     }
-    if (!(await confirm(`Assign these cases of ${lender.code}, ${lender.name}?`)))
-      throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
-    finish(lender, await run(false), false);
+    const how = { names: MOVE_COLUMNS, lender, options: { map: [] } };
+    return withLenderFile(file, how, (surveyed) =>
+      rehearseAndApply({ operator, lender, plan: filePlan(surveyed) }, options),
+    );
   });
+}
+
+async function rehearseAndApply(planned: Omit<PlannedRun, "reason">, options: AssignOptions): Promise<void> {
+  const { lender, plan } = planned;
+  const run = (dryRun: boolean) => applyPlan({ ...planned, reason: options.reason ?? null }, dryRun);
+  if (options.yes) return finish(lender, await run(false), false);
+  const rehearsed = await run(true);
+  if (options.dryRun) return finish(lender, rehearsed, true);
+  tell(assignmentText(lender, rehearsed, true));
+  if (!(process.stdin.isTTY && process.stderr.isTTY)) {
+    throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to assign the cases.");
+  }
+  if (!(await confirm(`Assign these cases of ${lender.code}, ${lender.name}?`)))
+    throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
+  await plan.file?.bytes.verify();
+  finish(lender, await run(false), false);
 }
 
 function checkOptions({ file, from, to, spread, by, dryRun, yes, reason: _reason, ...search }: AssignOptions): void {
@@ -141,13 +152,8 @@ function checkOptions({ file, from, to, spread, by, dryRun, yes, reason: _reason
     throw notUnderstood("--json needs --dry-run or --yes, because it cannot ask for confirmation.");
 }
 
-async function filePlan(path: string): Promise<MovePlan> {
-  const file = await inspectFile(path, {}).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === "ENOENT" ? notFound("file", path) : error;
-  });
-  const columns = readColumns(file.header, [], MOVE_COLUMNS);
-  const { header, separator } = file;
-  return { lines: () => movesOf(file, columns), file: { path, header, separator } };
+function filePlan(surveyed: SurveyedFile<MoveField>): MovePlan {
+  return { lines: () => movesOf(surveyed), file: surveyed.file };
 }
 
 /** Plans the moves of `--from` or `--spread`. Searches the cases once, so that the run does what the dry run showed. */
@@ -202,7 +208,7 @@ interface PlannedRun {
 /** Applies a plan in transactions of limited size, or finds out in a dry run what it would do. */
 async function applyPlan(planned: PlannedRun, dryRun: boolean): Promise<MoveTally> {
   const { file } = planned.plan;
-  const rejectedFile = file && (await openRejectedFile(rejectedPathOf(file.path), { ...file, bytes: 0 }));
+  const rejectedFile = file && !dryRun ? await openRejectedFile(file.path, { ...file, bytes: 0 }) : undefined;
   const tally = new MoveTally();
   try {
     let batch: PlannedLine[] = [];
@@ -218,7 +224,7 @@ async function applyPlan(planned: PlannedRun, dryRun: boolean): Promise<MoveTall
     endProgress();
   }
   await tally.nameThePeople(planned.operator.em());
-  if (rejectedFile && rejectedFile.bytes > 0) tally.rejectedPath = rejectedFile.path;
+  if (rejectedFile?.path !== undefined) tally.rejectedPath = rejectedFile.path;
   return tally;
 }
 

@@ -1,33 +1,16 @@
 import type { Lender } from "@collections/lenders";
-import type { Columns } from "../../case-file/columns.ts";
-import type { CaseFile } from "../../case-file/file-records.ts";
+import type { Target } from "../../case-file/case-columns.ts";
 import type { FileOutcome } from "../../case-file/import-file.ts";
 import type { Example } from "../../case-file/tally.ts";
+import type { Columns } from "../../table-file/columns.ts";
 import { table } from "../terminal/with-database.ts";
 
 const KINDS = ["created", "reopened", "updated", "withdrawn"] as const;
-const SEPARATOR_NAMES: Readonly<Record<string, string>> = {
-  ",": "commas",
-  ";": "semicolons",
-  "\t": "tabs",
-  "|": "bars",
-};
-
-/** Describes the columns of the file and their targets, as text. */
-export function columnsText({ rows, encoding, separator }: CaseFile, { used, unknown }: Columns<string>): string {
-  const how = `${encoding.toUpperCase()}, cells separated by ${SEPARATOR_NAMES[separator] ?? `"${separator}"`}`;
-  return [
-    `${rows.toLocaleString("en")} rows; ${how}.`,
-    table([["COLUMN", "FIELD"], ...used.map(({ name, target }) => [name, target])]),
-    ...(unknown.length > 0 ? [`Ignored columns: ${unknown.join(", ")}. To read one, add --map "Column=field".`] : []),
-  ].join("\n");
-}
-
 /**
  * Returns a line that asks for the moment of the balances, if neither a column nor the option has it. Undefined if it is
  * known, or if the file has no balances.
  */
-export function missingAsOfText({ used }: Columns, asOf: string | undefined): string | undefined {
+export function missingAsOfText({ used }: Columns<Target>, asOf: string | undefined): string | undefined {
   const has = (field: string) => used.some(({ target }) => target === field);
   if (asOf !== undefined || has("outstandingAsOf") || !has("outstandingAmount")) return undefined;
   return "No column says up to when the balances include payments, so they replace payments that are booked: give this moment with --as-of.";
@@ -38,7 +21,7 @@ export function differenceText(
   { tally, rejectedPath }: FileOutcome,
   { lender, dryRun }: { lender: Lender; dryRun: boolean },
 ): string {
-  const { summary, examples, rejected, warnings } = tally;
+  const { summary, examples, rejected, leftOut, warnings } = tally;
   const counts = Object.entries(summary).map(([name, count]) => [name, count.toLocaleString("en")]);
   const warned = Object.entries(warnings).map(([code, count]) => `${code} in ${count.toLocaleString("en")} rows`);
   return [
@@ -50,21 +33,23 @@ export function differenceText(
     ...(rejected.length === 0 ? [] : ["", "rejected:"]),
     ...rejected.map(({ line, because }) => `  line ${line}, ${because}`),
     ...(rejectedPath === undefined ? [] : [`All rejected rows, with the reasons: ${rejectedPath}`]),
+    ...(leftOut.length === 0 ? [] : ["", "imported without a field:"]),
+    ...leftOut.map(({ line, because }) => `  line ${line}, ${because}`),
     ...(warned.length === 0 ? [] : ["", `Warnings: ${warned.join("; ")}.`]),
     ...(dryRun ? ["", "Nothing was changed."] : []),
   ].join("\n");
 }
 
 /** Returns the changes as JSON. */
-export function shownDifference(file: CaseFile, columns: Columns, { tally, rejectedPath }: FileOutcome): object {
+export function shownDifference({ tally, rejectedPath }: FileOutcome): object {
   return {
-    sha256: file.sha256,
-    rows: file.rows,
-    columns: Object.fromEntries(columns.used.map(({ name, target }) => [name, target])),
-    unknownColumns: columns.unknown,
     summary: tally.summary,
     warnings: tally.warnings,
-    examples: { ...tally.examples, rejected: tally.rejected.map(({ line, because }) => ({ line, because })) },
+    examples: {
+      ...tally.examples,
+      rejected: tally.rejected.map(({ line, because }) => ({ line, because })),
+      leftOut: tally.leftOut,
+    },
     rejectedFile: rejectedPath ?? null,
   };
 }

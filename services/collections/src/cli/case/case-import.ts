@@ -1,27 +1,22 @@
 import { fileProgress, type FileProgress } from "@collections/cases";
 import type { Lender } from "@collections/lenders";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Command } from "commander";
 import type { Reading } from "../../case-file/batches.ts";
-import { CASE_COLUMNS } from "../../case-file/column-names.ts";
-import { readColumns, readMapOption, type MapOption } from "../../case-file/columns.ts";
-import type { DateOrder } from "../../case-file/cells.ts";
-import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
-import { type Encoding, ENCODINGS } from "../../case-file/file-text.ts";
+import { CASE_COLUMNS, type Target } from "../../case-file/case-columns.ts";
 import { fileKeyOf, type FileOutcome, importFile } from "../../case-file/import-file.ts";
-import { columnsText, differenceText, missingAsOfText, shownDifference } from "./case-import-words.ts";
+import type { SurveyedFile } from "../../table-file/survey.ts";
+import { differenceText, missingAsOfText, shownDifference } from "./case-import-words.ts";
 import { startProgress } from "./import-progress.ts";
+import { type FileOptions, withFileOptions, withLenderFile } from "../terminal/file-options.ts";
+import { shownSurvey, surveyText } from "../terminal/file-words.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { type LocalMoment, readPoint, readReason } from "../terminal/read-options.ts";
-import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
+import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { confirm, tell } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 
-interface ImportOptions {
+interface ImportOptions extends FileOptions<Target> {
   lender: string;
-  map: MapOption[];
-  encoding?: Encoding;
-  separator?: string;
-  dateOrder: DateOrder;
   asOf?: LocalMoment;
   dryRun?: true;
   yes?: true;
@@ -31,32 +26,11 @@ interface ImportOptions {
 
 /** Adds the command `case import`. */
 export function addImportCommand(command: Command): void {
-  command
+  const added = command
     .command("import")
     .argument("<file>", "a CSV file with a header")
-    .requiredOption("--lender <code>", "the lender of the cases")
-    .option(
-      "--map <Column=field>",
-      "the field that a column contains; Column=- ignores the column; may be repeated",
-      readMap,
-      [],
-    )
-    .addOption(
-      new Option(
-        "--encoding <name>",
-        "the encoding of the file, by default UTF-8; a byte order mark overrides this option",
-      ).choices(ENCODINGS),
-    )
-    .option(
-      "--separator <character>",
-      "the character between cells, or the word tab; detected by default",
-      readSeparator,
-    )
-    .addOption(
-      new Option("--date-order <order>", "order of day and month, as in 05/12/2026")
-        .choices(["dmy", "mdy"])
-        .default("dmy"),
-    )
+    .requiredOption("--lender <code>", "the lender of the cases");
+  withFileOptions(added, CASE_COLUMNS)
     .option(
       "--as-of <moment>",
       "the moment of the file's balances, in the lender's local time: \"2026-11-20 18:00\"",
@@ -71,8 +45,9 @@ export function addImportCommand(command: Command): void {
       "after",
       `
 Shows the changes that the file makes, asks for confirmation, and applies 1,000 rows at a time. Usual column names are known,
-such as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. Rejected rows are written to FILE.rejected.csv with the reasons,
-and the exit code is 6. A column assignTo with the ids of field partners also assigns the cases; none unassigns. You may interrupt the import: importing the same file again is harmless, and --resume
+such as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. If dates or amounts of a column contradict each other, nothing is
+applied. Rejected rows are written with the reasons to FILE.rejected.csv, or to FILE.rejected-2.csv if that file exists, and the
+exit code is 6. A column assignTo with the ids of field partners also assigns the cases; none unassigns. You may interrupt the import: importing the same file again is harmless, and --resume
 skips the rows that have been applied.
 
 Examples:
@@ -90,30 +65,29 @@ async function run(path: string, options: ImportOptions): Promise<void> {
     throw notUnderstood("--json needs --dry-run or --yes, because it cannot ask for confirmation.");
   await withDatabase(async (operator) => {
     const lender = await lenderNamed(operator.em(), options.lender);
-    const { encoding, separator, dateOrder } = options;
     const asOf = options.asOf?.(lender.timeZone).toISOString();
-    const file = await inspectFile(path, { encoding, separator }).catch((error: NodeJS.ErrnoException) => {
-      throw error.code === "ENOENT" ? notFound("file", path) : error;
+    await withLenderFile(path, { names: CASE_COLUMNS, lender, options }, async (surveyed) => {
+      const { columns, readings } = surveyed;
+      await importInspected({ operator, lender, surveyed, reading: { columns, lender, readings, asOf }, options });
     });
-    const columns = readColumns(file.header, options.map, CASE_COLUMNS);
-    await importInspected({ operator, lender, file, reading: { columns, lender, dateOrder, asOf }, options });
   });
 }
 
 interface Inspected {
   readonly operator: Operator;
   readonly lender: Lender;
-  readonly file: CaseFile;
+  readonly surveyed: SurveyedFile<Target>;
   readonly reading: Reading;
   readonly options: ImportOptions;
 }
 
 async function importInspected(inspected: Inspected): Promise<void> {
-  const { operator, lender, file, reading, options } = inspected;
+  const { operator, lender, surveyed, reading, options } = inspected;
+  const { file } = surveyed;
   const earlier = await fileProgress(operator.em(), lender.id, fileKeyOf(file, reading));
   const from = options.resume ? earlier : undefined;
   const say = (text: string) => void (process.argv.includes("--json") || tell(text));
-  say(columnsText(file, reading.columns));
+  say(surveyText(surveyed));
   const missingAsOf = missingAsOfText(reading.columns, reading.asOf);
   if (missingAsOf !== undefined) say(missingAsOf);
   if (earlier) say(earlierText(earlier, file.rows, { resumes: options.resume ?? false, timeZone: lender.timeZone }));
@@ -131,7 +105,7 @@ async function importInspected(inspected: Inspected): Promise<void> {
 }
 
 async function runImport(
-  { operator, lender, file, reading, options: { reason } }: Inspected,
+  { operator, lender, surveyed: { file }, reading, options: { reason } }: Inspected,
   { from, dryRun }: { from: FileProgress | undefined; dryRun: boolean },
 ): Promise<FileOutcome> {
   const progress = startProgress(file.rows, from?.rowsDone ?? 0);
@@ -142,8 +116,8 @@ async function runImport(
   return importFile(asked).finally(progress.end);
 }
 
-function finish({ lender, file, reading }: Inspected, outcome: FileOutcome, dryRun: boolean): void {
-  const json = { lenderCode: lender.code, dryRun, ...shownDifference(file, reading.columns, outcome) };
+function finish({ lender, surveyed }: Inspected, outcome: FileOutcome, dryRun: boolean): void {
+  const json = { lenderCode: lender.code, dryRun, ...shownSurvey(surveyed), ...shownDifference(outcome) };
   answer(json, differenceText(outcome, { lender, dryRun }));
   const { rejected = 0, notAssigned = 0 } = outcome.tally.summary;
   if (rejected > 0 || notAssigned > 0) process.exitCode = EXIT.partly;
@@ -160,18 +134,6 @@ function earlierText(
   return resumes
     ? `${earlier}; this run continues after these rows.`
     : `${earlier}; with --resume, this run would continue after these rows.`;
-}
-
-function readMap(text: string, before: MapOption[]): MapOption[] {
-  const reading = readMapOption(text, CASE_COLUMNS);
-  if ("fault" in reading) throw new InvalidArgumentError(reading.fault);
-  return [...before, reading];
-}
-
-function readSeparator(text: string): string {
-  if (text === "tab") return "\t";
-  if (/^[^"\r\n]$/u.test(text)) return text;
-  throw new InvalidArgumentError("Expected one character, or the word tab.");
 }
 
 function notUnderstood(detail: string): Refusal {

@@ -21,7 +21,7 @@ import {
 } from "./payout-words.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readFieldPartnerCursor } from "./field-partner-read.ts";
-import { type LocalMoment, readCurrency, readCursor, readDay, readUntil } from "../terminal/read-options.ts";
+import { type LocalMoment, readCurrency, readCursor, readDay, readSum, readUntil } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { answer, idOf, table, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
 
@@ -64,7 +64,11 @@ export function payoutCommand(): Command {
     .requiredOption("--currency <code>", "the currency of the payout", readCurrency)
     .requiredOption("--reference <text>", "the bank's reference of the transfer, such as its UTR", readReference)
     .requiredOption("--paid-on <day>", "the day of the transfer by the bank, such as 2026-11-21", readDay)
-    .requiredOption("--amount <sum>", "the amount that was sent, such as 1250.50; it must equal the credited amount")
+    .requiredOption(
+      "--amount <sum>",
+      "the amount that was sent, such as 1250.50; it must equal the credited amount",
+      readSum,
+    )
     .option(...UNTIL, readUntil)
     .description("Record that a person was paid the credited earnings.")
     .addHelpText(
@@ -138,7 +142,7 @@ async function preview(given: string, wanted: string | LocalMoment | undefined):
 }
 
 async function record(given: string, { amount, ...said }: RecordOptions): Promise<void> {
-  const amountMinor = readSum(amount, said.currency);
+  const amountMinor = minorOf(amount, said.currency);
   await withDatabase(async ({ em }) => {
     const fieldPartnerId = idOf("fp", "field partner", given);
     const timeZone = await timeZoneOfFieldPartner(em(), fieldPartnerId);
@@ -248,7 +252,7 @@ function elsewhere(credited: readonly CreditedSum[]): string {
   return currencies.length === 0 ? "" : `, only in ${currencies.join(" and ")}`;
 }
 
-function readSum(text: string, currency: CurrencyCode): bigint {
+function minorOf(text: string, currency: CurrencyCode): bigint {
   const reading = readAmount(text, currency);
   if ("minor" in reading) return reading.minor;
   throw new Refusal(reading.fault, `--amount: ${reading.detail}`, EXIT.notUnderstood);

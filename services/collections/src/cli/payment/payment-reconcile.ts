@@ -10,37 +10,31 @@ import {
 } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
 import { type Span, spanOfDay } from "@collections/local-time";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import assert from "node:assert/strict";
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { DateOrder } from "../../case-file/cells.ts";
-import { type MapOption, readColumns, readMapOption } from "../../case-file/columns.ts";
-import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
-import { type Encoding, ENCODINGS } from "../../case-file/file-text.ts";
 import { inspectPayments } from "../../payment-file/inspect-payments.ts";
 import { PAYMENT_COLUMNS, type PaymentField } from "../../payment-file/payment-columns.ts";
 import { paymentRowsOf, type PaymentReading } from "../../payment-file/payment-rows.ts";
 import { writeRejectedPayments } from "../../payment-file/rejected-payments.ts";
 import { type PaymentsInParts, paymentsInParts, summedParts } from "../../payment-file/summed-parts.ts";
-import { columnsText } from "../case/case-import-words.ts";
+import type { SurveyedFile } from "../../table-file/survey.ts";
 import { startProgress } from "../case/import-progress.ts";
 import { counted } from "../terminal/counted.ts";
+import { type FileOptions, withFileOptions, withLenderFile } from "../terminal/file-options.ts";
+import { shownSurvey, surveyText } from "../terminal/file-words.ts";
 import { type LocalMoment, readDay, readPoint, readReason } from "../terminal/read-options.ts";
-import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
+import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { confirm, tell } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 import { confirmedText, MOST_IN_JSON, reconciliationText, shownReconciliation } from "./reconcile-words.ts";
 
-interface ReconcileOptions {
+interface ReconcileOptions extends FileOptions<PaymentField> {
   lender: string;
   day?: string;
   from?: LocalMoment;
   to?: LocalMoment;
-  map: MapOption<PaymentField>[];
-  encoding?: Encoding;
-  separator?: string;
-  dateOrder: DateOrder;
   paidTime?: string;
   parts: number[];
   confirmMissing?: true;
@@ -57,35 +51,14 @@ const WAIT_MS = 1_000;
 
 /** Adds the command `payment reconcile`. */
 export function addReconcileCommand(command: Command): void {
-  command
+  const added = command
     .command("reconcile")
     .argument("<file>", "a CSV file with a header and all payments of the window")
     .requiredOption("--lender <code>", "the lender of the payments")
     .option("--day <day>", "the day of the payments, in the lender's time zone: 2026-11-21", readDay)
     .option("--from <moment>", "the beginning of the window, in the lender's local time, instead of --day", readPoint)
-    .option("--to <moment>", "the end of the window, which is not included", readPoint)
-    .option(
-      "--map <Column=field>",
-      "the field that a column contains; Column=- ignores the column; may be repeated",
-      readMap,
-      [],
-    )
-    .addOption(
-      new Option(
-        "--encoding <name>",
-        "the encoding of the file, by default UTF-8; a byte order mark overrides this option",
-      ).choices(ENCODINGS),
-    )
-    .option(
-      "--separator <character>",
-      "the character between cells, or the word tab; detected by default",
-      readSeparator,
-    )
-    .addOption(
-      new Option("--date-order <order>", "order of day and month, as in 05/12/2026")
-        .choices(["dmy", "mdy"])
-        .default("dmy"),
-    )
+    .option("--to <moment>", "the end of the window, which is not included", readPoint);
+  withFileOptions(added, PAYMENT_COLUMNS)
     .option("--paid-time <time>", "the local time of payments whose cell has only a date, such as 12:00", readTimeOfDay)
     .option(
       "--parts <line>",
@@ -129,20 +102,19 @@ async function run(path: string, options: ReconcileOptions): Promise<void> {
   await withDatabase(async (operator) => {
     const lender = await lenderNamed(operator.em(), options.lender);
     const window = windowOf(options, lender.timeZone);
-    const { encoding, separator, dateOrder, paidTime } = options;
-    const file = await inspectFile(path, { encoding, separator }).catch((error: NodeJS.ErrnoException) => {
-      throw error.code === "ENOENT" ? notFound("file", path) : error;
+    const { paidTime } = options;
+    await withLenderFile(path, { names: PAYMENT_COLUMNS, lender, options }, async (surveyed) => {
+      if (!process.argv.includes("--json")) tell(surveyText(surveyed));
+      const { file, columns, readings } = surveyed;
+      const reading = { columns, lender, readings, paidTime };
+      const { hasOnlyDates } = await inspectPayments(file, reading);
+      const parts = await paymentsInParts(file, reading, options.parts);
+      const compared = { operator, lender, runId: newId(), surveyed, parts };
+      const result = await compare(compared, { ...reading, hasOnlyDates }, window);
+      const { onlyYours } = result.run.totals.lists;
+      if (!options.confirmMissing || onlyYours === 0) return finish(compared, result);
+      await confirmAfterQuestion(compared, result, options);
     });
-    const columns = readColumns(file.header, options.map, PAYMENT_COLUMNS);
-    if (!process.argv.includes("--json")) tell(columnsText(file, columns));
-    const reading = { columns, lender, dateOrder, paidTime };
-    const { hasOnlyDates } = await inspectPayments(file, reading);
-    const parts = await paymentsInParts(file, reading, options.parts);
-    const compared = { operator, lender, runId: newId(), file, parts };
-    const result = await compare(compared, { ...reading, hasOnlyDates }, window);
-    const { onlyYours } = result.run.totals.lists;
-    if (!options.confirmMissing || onlyYours === 0) return finish(lender, result);
-    await confirmAfterQuestion(compared, result, options);
   });
 }
 
@@ -170,11 +142,15 @@ interface Compared {
   readonly operator: Operator;
   readonly lender: Lender;
   readonly runId: string;
-  readonly file: CaseFile;
+  readonly surveyed: SurveyedFile<PaymentField>;
   readonly parts: PaymentsInParts;
 }
 
-async function compare({ operator, lender, runId, file, parts }: Compared, reading: PaymentReading, window: Span) {
+async function compare(
+  { operator, lender, runId, surveyed: { file }, parts }: Compared,
+  reading: PaymentReading,
+  window: Span,
+) {
   const request = {
     lender,
     runId,
@@ -210,9 +186,10 @@ async function afterOthers({ code }: Lender, run: () => Promise<void>): Promise<
 /** The result of a run, and the path of the file with its rejected rows. */
 type Result = Reconciliation & { readonly rejectedPath: string | undefined };
 
-function finish(lender: Lender, result: Result): void {
+function finish({ lender, surveyed }: Compared, result: Result): void {
   const { rejectedPath = null } = result;
-  answer({ ...shownReconciliation(lender, result), rejectedFile: rejectedPath }, resultText(lender, result));
+  const json = { ...shownReconciliation(lender, result), rejectedFile: rejectedPath, file: shownSurvey(surveyed) };
+  answer(json, resultText(lender, result));
   if (isDifferent(result)) process.exitCode = EXIT.partly;
 }
 
@@ -223,7 +200,7 @@ function resultText(lender: Lender, result: Result): string {
 }
 
 async function confirmAfterQuestion(
-  { operator, lender, runId, file }: Compared,
+  { operator, lender, runId, surveyed }: Compared,
   result: Result,
   { amountIsMajorUnits, parts, reason, yes }: ReconcileOptions,
 ): Promise<void> {
@@ -245,8 +222,8 @@ async function confirmAfterQuestion(
         data: {
           runId: publicId("rec", runId),
           digest: digest?.toString("hex"),
-          file: basename(file.path),
-          sha256: file.sha256,
+          file: basename(surveyed.file.path),
+          sha256: surveyed.file.sha256,
           ...(parts.length > 0 && { parts }),
           ...data,
         },
@@ -266,7 +243,12 @@ async function confirmAfterQuestion(
   await audit("reconciliation.confirmed", { ...total, refused: left });
   const confirmed = { ...total, refusedCount: left, refused };
   answer(
-    { ...shownReconciliation(lender, result), rejectedFile: result.rejectedPath ?? null, confirmed },
+    {
+      ...shownReconciliation(lender, result),
+      rejectedFile: result.rejectedPath ?? null,
+      file: shownSurvey(surveyed),
+      confirmed,
+    },
     [...(yes ? [resultText(lender, result), ""] : []), confirmedText(confirmed)].join("\n"),
   );
   if (left > 0 || isDifferent(result, { exceptOnlyYours: true })) process.exitCode = EXIT.partly;
@@ -278,21 +260,9 @@ function isDifferent({ run }: Reconciliation, { exceptOnlyYours = false } = {}):
   );
 }
 
-function readMap(text: string, before: MapOption<PaymentField>[]): MapOption<PaymentField>[] {
-  const reading = readMapOption(text, PAYMENT_COLUMNS);
-  if ("fault" in reading) throw new InvalidArgumentError(reading.fault);
-  return [...before, reading];
-}
-
 function readLine(text: string, before: number[]): number[] {
   if (/^[1-9]\d{0,8}$/.test(text)) return [...before, Number(text)];
   throw new InvalidArgumentError("Expected the number of a line of the file.");
-}
-
-function readSeparator(text: string): string {
-  if (text === "tab") return "\t";
-  if (/^[^"\r\n]$/u.test(text)) return text;
-  throw new InvalidArgumentError("Expected one character, or the word tab.");
 }
 
 function readTimeOfDay(text: string): string {

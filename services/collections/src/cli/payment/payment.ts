@@ -15,7 +15,7 @@ import { shownHistory, historyText } from "./payment-history-words.ts";
 import { addReconcileCommand } from "./payment-reconcile.ts";
 import { addStoredReconciliationCommands } from "./stored-reconciliations.ts";
 import { moveText, reversalText, shownMove, shownReversal } from "./payment-words.ts";
-import { type LocalMoment, readPoint, readReason } from "../terminal/read-options.ts";
+import { type LocalMoment, readPoint, readReason, readSum } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm, tell } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
@@ -284,11 +284,6 @@ function textUpTo(characters: number, text: string): string {
   const trimmed = text.trim();
   if (trimmed !== "" && trimmed.length <= characters && !hasInvisible(trimmed)) return trimmed;
   throw new InvalidArgumentError(`Expected 1 to ${characters} characters without control or invisible characters.`);
-}
-
-function readSum(text: string): string {
-  if (/^\d{1,15}(\.\d{1,4})?$/.test(text)) return text;
-  throw new InvalidArgumentError(`Expected an amount such as 1250.50; got "${text.slice(0, 40)}".`);
 }
 
 function notUnderstood(detail: string): Refusal {

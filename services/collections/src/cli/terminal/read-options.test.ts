@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { readMoment, readPoint, readUntil } from "./read-options.ts";
+import { readMoment, readPoint, readSum, readUntil } from "./read-options.ts";
 
 afterEach(() => vi.useRealTimers());
 
@@ -32,4 +32,9 @@ describe("an option that takes a time", () => {
     expect(typeof until === "function" && until("Asia/Kolkata").toISOString()).toBe("2026-11-20T12:30:00.000Z");
     expect(() => readUntil("2026-11-31")).toThrow(/is not a day/);
   });
+});
+
+test.each(["1e2", "1E+5", "1,250", "-5", "1250.", "₹5", ""])("rejects %j as an amount", (text) => {
+  expect(() => readSum(text)).toThrow(/Expected an amount such as 1250.50/);
+  expect(readSum("1250.50")).toBe("1250.50");
 });

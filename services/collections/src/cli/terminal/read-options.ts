@@ -69,6 +69,12 @@ export function readCurrency(text: string): CurrencyCode {
   throw new InvalidArgumentError("Expected a currency of ISO 4217, such as INR.");
 }
 
+/** Reads an amount in major units. Rejects 1e2, which a spreadsheet or a typing error makes of another amount. */
+export function readSum(text: string): string {
+  if (/^\d{1,15}(\.\d{1,4})?$/.test(text)) return text;
+  throw new InvalidArgumentError(`Expected an amount such as 1250.50; got "${text.slice(0, 40)}".`);
+}
+
 /** Reads a reason for the audit log. */
 export function readReason(text: string): string {
   const reason = text.trim();

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { harmless } from "@collections/flows";
 import { coloured, red } from "./colours.ts";
-import { BYTE_ORDER_MARK, csvLine } from "../../case-file/csv-line.ts";
+import { BYTE_ORDER_MARK, csvLine } from "../../table-file/csv-line.ts";
 
 // Only this file of the command line writes to stdout and stderr. The output includes text from outside, such as names,
 // reasons, headers of files and error messages. Control characters in such text must not move the cursor, set the title

@@ -1,3 +1,4 @@
+import { readInternationalPhone } from "@collections/cases";
 import { transaction } from "@collections/database";
 import { knownDeviceOf, requestOtp } from "@collections/field-partners";
 import { builder } from "../plumbing/builder.ts";
@@ -74,7 +75,8 @@ async function request(asked: Asked, context: Context): Promise<Requested> {
     const message = "This service sends no codes. Ask the operator for an access token.";
     throw refusedError({ code: "OTP_UNAVAILABLE", message });
   }
-  const { phone, idempotencyKey, refreshToken } = asked;
+  const { idempotencyKey, refreshToken } = asked;
+  const phone = readInternationalPhone(asked.phone) ?? asked.phone;
   const codeRequest = { phone, idempotencyKey, previousRefreshToken: refreshToken ?? undefined };
   await admitSignIn(context, await knownDeviceOf(app.database.em(), codeRequest));
   const outcome = await transaction(context.reads.em, (tx) => requestOtp(tx, codeRequest, new Date()));

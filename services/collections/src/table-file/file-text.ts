@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
+import type { FileBytes } from "./file-bytes.ts";
 
 /** Encodings of a file. A byte order mark overrides the given encoding. */
 export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
@@ -26,18 +25,14 @@ const OTHER_FORMATS: readonly (readonly [string, readonly number[]])[] = [
 const HEAD_BYTES = 4_096;
 
 /** Returns the encoding of the byte order mark, or else `given`, or else UTF-8. Throws FileNotReadableError. */
-export async function encodingOf(path: string, given: Encoding | undefined): Promise<Encoding> {
-  const file = await open(path);
-  const head = new Uint8Array(HEAD_BYTES);
-  const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0);
-  await file.close();
-  const begins = ([, bytes]: readonly [string, readonly number[]]) =>
-    bytes.every((byte, index) => head[index] === byte);
+export async function encodingOf(bytes: FileBytes, given: Encoding | undefined): Promise<Encoding> {
+  const head = await headOf(bytes);
+  const begins = ([, mark]: readonly [string, readonly number[]]) => mark.every((byte, index) => head[index] === byte);
   const other = OTHER_FORMATS.find(begins);
   if (other) throw new FileNotReadableError(`This is ${other[0]}, not CSV. In Excel: save as "CSV UTF-8".`);
   const encoding = MARKS.find(begins)?.[0] ?? given;
   if (encoding !== undefined) return encoding;
-  if (head.subarray(0, bytesRead).includes(0)) {
+  if (head.includes(0)) {
     throw new FileNotReadableError(
       "The file contains bytes with the value 0, as UTF-16 files do. Add --encoding utf-16le or utf-16be.",
     );
@@ -45,20 +40,19 @@ export async function encodingOf(path: string, given: Encoding | undefined): Pro
   return "utf-8";
 }
 
+async function headOf(bytes: FileBytes): Promise<Buffer> {
+  for await (const block of bytes.blocks()) return Buffer.from(block.subarray(0, HEAD_BYTES));
+  return Buffer.alloc(0);
+}
+
 /**
- * Yields the text of the file in pieces, without the byte order mark, with a line feed at the end of each line. Calls
- * `onBytes` with each part of the file as it is read. Throws FileNotReadableError at the first bytes that are invalid
- * in the encoding.
+ * Yields the text of the file in pieces, without the byte order mark, with a line feed at the end of each line. Throws
+ * FileNotReadableError at the first bytes that are invalid in the encoding.
  */
-export async function* textOf(
-  path: string,
-  encoding: Encoding,
-  onBytes: (chunk: Buffer) => void = () => {},
-): AsyncGenerator<string> {
+export async function* textOf(bytes: FileBytes, encoding: Encoding): AsyncGenerator<string> {
   const decoder = new TextDecoder(encoding, { fatal: true });
   let [lines, held] = [1, ""];
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-    onBytes(chunk);
+  for await (const chunk of bytes.blocks()) {
     const text = held + decoded(decoder, chunk, encoding, lines);
     // The line feed that follows this carriage return may be in the next chunk.
     held = text.endsWith("\r") ? "\r" : "";

@@ -1,6 +1,8 @@
 import { currency } from "@collections/money";
 import { describe, expect, test } from "vitest";
-import { readAmountCell, readDayCell, readDigitsCell, readMomentCell, readYesCell } from "./cells.ts";
+import { readAmountCell } from "./amount-cell.ts";
+import { readIdentityCell, readYesCell } from "./cells.ts";
+import { hasTimeOfDay, readDayCell, readMomentCell } from "./day-cell.ts";
 
 const INR = currency("INR");
 
@@ -17,6 +19,10 @@ describe("an amount", () => {
     ["00750", "750"],
     ["0", "0"],
     ["0.00", "0.00"],
+    [".50", "0.50"],
+    ["1'234.50", "1234.50"],
+    ["1 234.50", "1234.50"],
+    ["500 INR", "500"],
   ])("%j is read as %s", (text, source) => {
     expect(readAmountCell(text, INR)).toEqual({ value: { source } });
   });
@@ -27,7 +33,11 @@ describe("an amount", () => {
     ["1.23457E+05", /lost digits in a spreadsheet/],
     ["1,23", /comma before its decimals/],
     ["1.234,50", /comma before its decimals/],
-    ["1,2345", /is not an amount; write it as/],
+    ["1,2345", /comma before its decimals/],
+    ["1,2,3", /is not an amount; write it as/],
+    ["1e2", /lost digits/],
+    ["1,23E+15", /lost digits/],
+    [".", /is not an amount/],
     ["12 345", /is not an amount/],
     ["five", /is not an amount/],
     ["$ 5", /is not an amount/],
@@ -40,6 +50,16 @@ describe("an amount", () => {
     expect(readAmountCell("KWD 1.125", currency("KWD"))).toEqual({ value: { source: "1.125" } });
     expect(readAmountCell("₹ 1.125", currency("KWD"))).toHaveProperty("fault");
   });
+});
+
+test.each([
+  ["1.234,50 €", "1234.50"],
+  ["1.500", "1500"],
+  ["12,5", "12.5"],
+  ["1 234 567,89", "1234567.89"],
+  ["€ 0,99", "0.99"],
+])("reads %j with a decimal comma as %s", (text, source) => {
+  expect(readAmountCell(text, currency("EUR"), ",")).toEqual({ value: { source } });
 });
 
 describe("a day", () => {
@@ -57,6 +77,9 @@ describe("a day", () => {
     "December 05 2026",
     "05/12/2026 00:00:00",
     "2026-12-05T00:00:00.000",
+    "2026-12-05 00:00:00+00",
+    "2026-12-05T00:00:00.000Z",
+    "20261205",
   ])("%j is read as 5 December 2026", (text) => {
     expect(readDayCell(text, "dmy")).toEqual({ value: "2026-12-05" });
   });
@@ -94,9 +117,18 @@ describe("a moment", () => {
     ["2026-11-20 12:00 am", "UTC", "2026-11-20T00:00:00.000Z"],
     ["01/07/2026 12:00", "Europe/Berlin", "2026-07-01T10:00:00.000Z"],
     ["01/11/2026 00:30", "America/New_York", "2026-11-01T04:30:00.000Z"],
-    ["2026-11-20T18:00:00+05:30", "UTC", "2026-11-20T18:00:00+05:30"],
+    ["2026-11-20T18:00:00+05:30", "UTC", "2026-11-20T12:30:00.000Z"],
+    ["2026-11-27 06:30:00+00", "Asia/Kolkata", "2026-11-27T06:30:00.000Z"],
+    ["2026-11-27 12:00:00.123456+05:30", "UTC", "2026-11-27T06:30:00.123Z"],
+    ["2026-11-27 06:30:00 UTC", "Asia/Kolkata", "2026-11-27T06:30:00.000Z"],
+    ["2026-11-27 06:30:00.000 +0000 UTC", "Asia/Kolkata", "2026-11-27T06:30:00.000Z"],
+    ["2026-11-27-12.00.00.000000", "Asia/Kolkata", "2026-11-27T06:30:00.000Z"],
+    ["27-NOV-26 12.00.00.000000 PM", "Asia/Kolkata", "2026-11-27T06:30:00.000Z"],
+    ["20261127T063000Z", "Asia/Kolkata", "2026-11-27T06:30:00.000Z"],
+    ["20261127120000", "Asia/Kolkata", "2026-11-27T06:30:00.000Z"],
   ])("%j in the time zone %s is read as %s", (text, zone, moment) => {
     expect(readMomentCell(text, "dmy", { timeZone: zone, balanceCutoff: null })).toEqual({ value: moment });
+    expect(hasTimeOfDay(text)).toBe(true);
   });
 
   test.each([
@@ -130,10 +162,11 @@ test("reads a day without a time as the --as-of moment, or as the lender's balan
   expect(readMomentCell("2026-03-29", "dmy", skipped)).toEqual({ value: "2026-03-29T01:30:00.000Z" });
 });
 
-test("rejects a number that a spreadsheet has shortened, because several loans would get the same number", () => {
-  expect(readDigitsCell("LN-1E5")).toEqual({ value: "LN-1E5" });
-  expect(readDigitsCell("123456789012")).toEqual({ value: "123456789012" });
-  expect(readDigitsCell("9.82E+09")).toEqual({ fault: expect.stringContaining("format the column as text") as string });
+test("removes `.0` from an identity only in a column of whole numbers", () => {
+  expect(readIdentityCell("LN-1E5", true)).toEqual({ value: "LN-1E5" });
+  expect(readIdentityCell("0004711.0", true)).toEqual({ value: "0004711" });
+  expect(readIdentityCell("4711.0", false)).toEqual({ value: "4711.0" });
+  expect(readIdentityCell("9.82E+09", true)).toHaveProperty("fault");
 });
 
 test.each(["Y", "yes", "1", "TRUE"])("reads the cell %s as yes", (text) =>

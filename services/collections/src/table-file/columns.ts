@@ -1,15 +1,15 @@
 import { nearestName } from "@collections/cases";
-import { type ColumnNames, normalised, REJECTED_COLUMNS, type Target } from "./column-names.ts";
+import { type ColumnNames, normalised, REJECTED_COLUMNS } from "./column-names.ts";
 
 /** One column with a target: a field of an import row, or of another kind of row. */
-export interface Column<Field extends string = Target> {
+export interface Column<Field extends string> {
   readonly name: string;
   readonly index: number;
   readonly target: Field;
 }
 
 /** The columns of a file and their targets. */
-export interface Columns<Field extends string = Target> {
+export interface Columns<Field extends string> {
   readonly header: readonly string[];
   readonly used: readonly Column<Field>[];
   /** Names of columns without a target. */
@@ -17,7 +17,7 @@ export interface Columns<Field extends string = Target> {
 }
 
 /** One `--map` option: the target of a column, or undefined to ignore the column. */
-export interface MapOption<Field extends string = Target> {
+export interface MapOption<Field extends string> {
   readonly column: string;
   readonly target: Field | undefined;
 }
@@ -51,9 +51,12 @@ export function readMapOption<Field extends string>(
   return { fault: `There is no field ${name}. ${hint}${nearest === undefined ? "." : "?"}` };
 }
 
-/** Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names all problems. */
+/**
+ * Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names all problems. If a
+ * column is missing, the error shows the header as it was read.
+ */
 export function readColumns<Field extends string>(
-  header: readonly string[],
+  { header, headerLine, separator }: HeaderOfFile,
   options: readonly MapOption<Field>[],
   names: ColumnNames<Field>,
 ): Columns<Field> {
@@ -77,13 +80,46 @@ export function readColumns<Field extends string>(
     if (open.length > 0 && !isSettled(open, header, names)) problems.push(ambiguity(name, open));
     else if (key !== "") unknown.push(name);
   }
-  problems.push(...twice(used, many), ...missing(used, names));
+  const absent = missing(used, names);
+  problems.push(...twice(used, many), ...absent);
+  if (absent.length > 0) problems.push(headerText({ header, headerLine, separator }));
   if (problems.length > 0) throw new ColumnsNotUnderstoodError(problems);
   return { header, used, unknown };
 }
 
+/** The header of a file as it was read. */
+export interface HeaderOfFile {
+  readonly header: readonly string[];
+  /** The line of the header, counted from 1. */
+  readonly headerLine: number;
+  readonly separator: string;
+}
+
+const SEPARATOR_NAMES: Readonly<Record<string, string>> = {
+  ",": "commas",
+  ";": "semicolons",
+  "\t": "tabs",
+  "|": "bars",
+};
+
+/** Returns the name of a separator in the plural: commas, semicolons. */
+export function separatorName(separator: string): string {
+  return SEPARATOR_NAMES[separator] ?? `"${separator}"`;
+}
+
+const SHOWN_NAMES = 40;
+
+function headerText({ header, headerLine, separator }: HeaderOfFile): string {
+  const names = header.slice(0, SHOWN_NAMES).map((name) => `"${name.slice(0, 60).toWellFormed()}"`);
+  const more = header.length > SHOWN_NAMES ? ` and ${header.length - SHOWN_NAMES} more` : "";
+  return (
+    `The header was read in line ${headerLine}, separated by ${separatorName(separator)}: ${names.join(", ")}${more}. ` +
+    "If this is not the header, give its line with --header-line, or the separator with --separator."
+  );
+}
+
 /** Returns the name of the column that contains a field, in quotation marks. `pointer` is `/rows/<index>/<field>…`. */
-export function columnAt({ used }: Columns, pointer: string): string | undefined {
+export function columnAt({ used }: Columns<string>, pointer: string): string | undefined {
   const [field = "", part = "", inner] = pointer
     .split("/")
     .slice(3)

@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
-import { CASE_COLUMNS, COLUMN_NAMES, normalised } from "./column-names.ts";
-import { columnAt, type Columns, type MapOption, readColumns, readMapOption } from "./columns.ts";
+import { normalised } from "../table-file/column-names.ts";
+import { columnAt, type Columns, type MapOption, readColumns, readMapOption } from "../table-file/columns.ts";
+import { CASE_COLUMNS, COLUMN_NAMES, type Target } from "./case-columns.ts";
 
 const USUAL = ["Loan No", "Customer Name", "Mob No", "POS"];
 
-function read(header: readonly string[], ...maps: string[]): Columns {
-  const options = maps.map((map) => readMapOption(map, CASE_COLUMNS)) as MapOption[];
-  return readColumns(header, options, CASE_COLUMNS);
+function read(header: readonly string[], ...maps: string[]): Columns<Target> {
+  const options = maps.map((map) => readMapOption(map, CASE_COLUMNS)) as MapOption<Target>[];
+  return readColumns({ header, headerLine: 1, separator: "," }, options, CASE_COLUMNS);
 }
 
-function targets(columns: Columns): Record<string, string> {
+function targets(columns: Columns<Target>): Record<string, string> {
   return Object.fromEntries(columns.used.map(({ name, target }) => [name, target]));
 }
 
@@ -54,7 +55,7 @@ test.each([
   [[...USUAL, "Outstanding"], [], /Columns "POS" and "Outstanding" could both be outstandingAmount. .*--map "POS=/],
   [[...USUAL, "POS"], [], /could both be outstandingAmount, and have the same name: rename one/],
   [["Loan No", "Mob No", "POS"], [], /No column for borrowerName was found. .*--map "Column=borrowerName"/],
-  [["Action"], [], /No column for sourceLoanNumber was found/],
+  [["Action"], [], /No column for sourceLoanNumber was found[^]*was read in line 1, separated by commas: "Action"/],
   [USUAL, ["Balance=outstandingAmount"], /the file has no column "Balance". Its columns are "Loan No", "Customer/],
 ])("rejects the header %j with the --map options %j, and says what to do", (header, maps, problem) => {
   expect(() => read(header, ...maps)).toThrow(problem);

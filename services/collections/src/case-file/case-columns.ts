@@ -1,3 +1,5 @@
+import { ColumnNames } from "../table-file/column-names.ts";
+
 /** The target of a column: a field of an import row, a part of a field, or a metadata pair. */
 export type Target = keyof typeof COLUMN_NAMES | `metadata.${string}`;
 
@@ -119,71 +121,41 @@ const AMBIGUOUS_NAMES: Readonly<Record<string, readonly Target[]>> = {
   ID: ["sourceLoanNumber", "allocationRef"],
 };
 
-/** Columns that the file of rejected rows adds. They are ignored when the corrected file is imported. */
-export const REJECTED_COLUMNS = ["Rejected line", "Rejected because"] as const;
-
-/** Returns a name in its normal form, which is the same for "Mob. No", "MOB_NO" and "mob no". */
-export function normalised(name: string): string {
-  return name
-    .normalize("NFKC")
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, "");
-}
-
-/** The fields of one kind of file, and the names of their columns. */
-export interface ColumnRules<Field extends string> {
-  /** Names of columns for each field, besides the name of the field itself. */
-  readonly names: Readonly<Record<string, readonly string[]>>;
-  /** Names that may mean several fields. */
-  readonly ambiguous: Readonly<Record<string, readonly Field[]>>;
-  /** Fields that may have several columns. */
-  readonly many: ReadonlySet<Field>;
-  /** Whether `--map` may name a field `metadata.<name>`. */
-  readonly hasMetadata: boolean;
-  /** Returns the fields that a file must have a column for, given the fields that it has. */
-  required(found: ReadonlySet<Field>): readonly Field[];
-}
-
-/** Finds the field of each column of a file. */
-export class ColumnNames<Field extends string> {
-  readonly fields: readonly Field[];
-  readonly rules: ColumnRules<Field>;
-  readonly #byName: ReadonlyMap<string, Field>;
-  readonly #ambiguous: ReadonlyMap<string, readonly Field[]>;
-
-  constructor(rules: ColumnRules<Field>) {
-    this.rules = rules;
-    this.fields = Object.keys(rules.names) as Field[];
-    const named = this.fields.flatMap((field) => [field, ...rules.names[field]!].map((name) => [name, field] as const));
-    this.#byName = new Map(named.map(([name, field]) => [normalised(name), field]));
-    this.#ambiguous = new Map(Object.entries(rules.ambiguous).map(([name, fields]) => [normalised(name), fields]));
-  }
-
-  /** Returns the field that a column with this name usually has; undefined for an ambiguous or unknown name. */
-  fieldOf(name: string): Field | undefined {
-    return this.#byName.get(normalised(name));
-  }
-
-  /** Returns the fields that a column with an ambiguous name may have; undefined for any other name. */
-  possibleFieldsOf(name: string): readonly Field[] | undefined {
-    return this.#ambiguous.get(normalised(name));
-  }
-
-  /** Returns the field with this name, in upper or lower case, as `--map` accepts it; undefined if there is none. */
-  fieldNamed(text: string): Field | undefined {
-    const pair = this.rules.hasMetadata ? /^metadata\.(.+)$/i.exec(text.trim()) : null;
-    if (pair) return `metadata.${pair[1]!}` as Field;
-    return this.fields.find((field) => field.toLowerCase() === text.trim().toLowerCase());
-  }
-}
-
 const REQUIRED: readonly Target[] = ["borrowerName", "borrowerPhone", "outstandingAmount"];
+
+/**
+ * Fields of which an unreadable cell rejects its row. The others are left out with a warning. Besides the required fields,
+ * these decide about money or protect the borrower: without its cell, a case could be worked that must not be.
+ */
+export const DECIDING_FIELDS: ReadonlySet<string> = new Set<Target>([
+  "sourceLoanNumber",
+  ...REQUIRED,
+  "outstandingAsOf",
+  "currency",
+  "country",
+  "doNotContactUntil",
+  "consent.whatsapp",
+  "consent.email",
+  "assignTo",
+  "action",
+]);
 
 /** The columns of a file of cases. */
 export const CASE_COLUMNS = new ColumnNames<Target>({
   names: COLUMN_NAMES,
   ambiguous: AMBIGUOUS_NAMES,
   many: new Set<Target>(["alternatePhones"]),
+  loan: "sourceLoanNumber",
+  kinds: {
+    sourceLoanNumber: "identity",
+    outstandingAmount: "amount",
+    minimumAmount: "amount",
+    emiAmount: "amount",
+    outstandingAsOf: "day",
+    nextDueDate: "day",
+    overdueSince: "day",
+    doNotContactUntil: "day",
+  },
   hasMetadata: true,
   // A file with actions needs no balance and no borrower.
   required: (found) => ["sourceLoanNumber", ...(found.has("action") ? [] : REQUIRED)],

@@ -1,10 +1,16 @@
+import { currency } from "@collections/money";
 import { afterFile } from "@collections/testing";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type FileRecord, inspectFile, rowsOf } from "./file-records.ts";
+import { FileChangedError } from "./file-bytes.ts";
+import { ColumnNames } from "./column-names.ts";
+import { readColumns } from "./columns.ts";
+import type { FileRecord } from "./csv-records.ts";
 import type { Encoding } from "./file-text.ts";
+import { surveyFile } from "./survey.ts";
+import { openTable, rowsOf } from "./table-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "collections-case-file-"));
 afterFile(() => rmSync(folder, { recursive: true, force: true }));
@@ -16,8 +22,22 @@ function aFile(content: string | Buffer): string {
   return path;
 }
 
+const NAMES = new ColumnNames<"loan">({
+  names: { loan: ["a", "Name", "a,;b"] },
+  ambiguous: {},
+  many: new Set(),
+  loan: "loan",
+  kinds: {},
+  hasMetadata: false,
+  required: () => ["loan"],
+});
+const LENDER = { currency: currency("INR"), country: "IN", timeZone: "Asia/Kolkata" };
+
 async function read(content: string | Buffer, given: { encoding?: Encoding; separator?: string } = {}) {
-  const file = await inspectFile(aFile(content), given);
+  const table = await openTable(aFile(content), { ...given, fieldOf: (name) => NAMES.knownName(name) });
+  await using _ = table.bytes;
+  const columns = readColumns(table, [], NAMES);
+  const { file } = await surveyFile(table, columns, { names: NAMES, lender: LENDER });
   const rows: FileRecord[] = [];
   for await (const row of rowsOf(file)) rows.push(row);
   expect(file.rows).toBe(rows.length);
@@ -46,6 +66,34 @@ describe("a file", () => {
 
   test("is read with the separator that the caller gives", async () => {
     expect((await read("a,b~c\n1,2~3", { separator: "~" })).records).toEqual([[2, "1,2", "3"]]);
+  });
+
+  test("may have quotation marks within a cell", async () => {
+    expect((await read('a,b\n5" pipe,="0001"\n"3" inch,4\n')).records).toEqual([
+      [2, '5" pipe', '="0001"'],
+      [3, '"3" inch', "4"],
+    ]);
+  });
+
+  test("is read again only if its bytes are unchanged", async () => {
+    const path = aFile(`a,b\n${"1,2\n".repeat(100_000)}`);
+    const table = await openTable(path, { fieldOf: (name) => NAMES.knownName(name) });
+    await using _ = table.bytes;
+    const { file } = await surveyFile(table, readColumns(table, [], NAMES), { names: NAMES, lender: LENDER });
+    renameSync(aFile("a,b\n"), path);
+    expect(await Array.fromAsync(rowsOf(file))).toHaveLength(100_000);
+  });
+
+  test.each(["other bytes", "fewer bytes", "more bytes"])("is not read again with %s", async (change) => {
+    const content = `a,b\n${"1,2\n".repeat(100_000)}`;
+    const path = aFile(content);
+    const table = await openTable(path, { fieldOf: (name) => NAMES.knownName(name) });
+    await using _ = table.bytes;
+    const { file } = await surveyFile(table, readColumns(table, [], NAMES), { names: NAMES, lender: LENDER });
+    const changed = { "other bytes": content.replace(/1,2\n$/, "1,3\n"), "fewer bytes": content.slice(0, 300_000) };
+    writeFileSync(path, change === "more bytes" ? `${content}9,9\n` : changed[change as keyof typeof changed]);
+    await expect(file.bytes.verify()).rejects.toThrow(FileChangedError);
+    await expect(Array.fromAsync(rowsOf(file))).rejects.toThrow("The file was changed after it was read");
   });
 
   const text = "Name,Ort\r\nÄnne €,Šibenik\r\n";
@@ -98,7 +146,7 @@ describe("a file", () => {
       `a,b\n"3,4\n${"5,6\n".repeat(40_000)}`,
       /line 2: a quotation mark opens a cell/,
     ],
-    ["a quote inside a cell", 'a,b\n1,2\n"3" inch,4\n', /line 3: a quotation mark in the middle of a cell/],
+    ["a very long line", `a,b\n1,2\n${"x".repeat(70_000)},3\n`, /line 3 has more than 65,536 characters/],
   ])("with %s is rejected, and the message says what is wrong", async (_, content, fault) => {
     await expect(read(content)).rejects.toThrow(fault);
   });

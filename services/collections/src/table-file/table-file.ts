@@ -1,0 +1,93 @@
+import { cellText } from "./cell-text.ts";
+import { normalised, REJECTED_COLUMNS } from "./column-names.ts";
+import { csvRecords, type CsvSource, type FileRecord } from "./csv-records.ts";
+import { FileBytes } from "./file-bytes.ts";
+import { type Encoding, encodingOf, FileNotReadableError, textOf } from "./file-text.ts";
+import { findHeader, type HeaderHints } from "./find-header.ts";
+import { unmarkFormula } from "./formula-mark.ts";
+
+/** A file with a header and rows, whose header has been read. */
+export interface TableFile extends CsvSource {
+  readonly path: string;
+  readonly header: readonly string[];
+}
+
+/** A file that has been read once from end to end. */
+export interface ReadFile extends TableFile {
+  /** Records after the header, without repeated headers and without the skipped rows at the end. */
+  readonly rows: number;
+  /** SHA-256 of the bytes of the file, as 64 hex digits. */
+  readonly sha256: string;
+}
+
+/** What a command knows about a file. */
+export interface FileHints extends HeaderHints {
+  readonly encoding?: Encoding | undefined;
+}
+
+/** Opens a file and reads its header. Throws FileNotReadableError. The caller disposes of `bytes`. */
+export async function openTable(path: string, hints: FileHints): Promise<TableFile> {
+  const bytes = await FileBytes.open(path);
+  try {
+    const encoding = await encodingOf(bytes, hints.encoding);
+    const found = findHeader(await firstText(bytes, encoding), hints);
+    if (!found) {
+      const { headerLine } = hints;
+      throw new FileNotReadableError(
+        headerLine === undefined ? "The file is empty." : `The file has no header in line ${headerLine}.`,
+      );
+    }
+    const cells = isOfRejectedFile(found.cells) ? found.cells.map(unmarkFormula) : found.cells;
+    const header = cells.map((name) => cellText(name).replaceAll(/\s+/g, " "));
+    return { path, bytes, encoding, separator: found.separator, headerLine: found.line, header };
+  } catch (error) {
+    await bytes[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function firstText(bytes: FileBytes, encoding: Encoding): Promise<string> {
+  for await (const piece of textOf(bytes, encoding)) return piece;
+  return "";
+}
+
+/**
+ * Yields the records after the header, in order. Only a few records are in memory at a time. Reports that print their
+ * header on each page repeat it between the rows; `onRepeatedHeader` is called with these lines.
+ */
+export async function* recordsOf(
+  file: TableFile,
+  onRepeatedHeader: (line: number) => void = () => {},
+): AsyncGenerator<FileRecord> {
+  const isMarked = isOfRejectedFile(file.header);
+  let header: readonly string[] | undefined;
+  for await (const record of csvRecords(file)) {
+    if (!header) header = record.cells;
+    else if (isSame(record.cells, header)) onRepeatedHeader(record.line);
+    else yield isMarked ? { ...record, cells: record.cells.map(unmarkFormula) } : record;
+  }
+}
+
+function isSame(cells: readonly string[], header: readonly string[]): boolean {
+  return cells.length === header.length && cells.every((cell, index) => cell === header[index]);
+}
+
+/** Yields the rows of a file, without the skipped rows at its end. */
+export async function* rowsOf(file: ReadFile): AsyncGenerator<FileRecord> {
+  let left = file.rows;
+  if (left === 0) return;
+  for await (const record of recordsOf(file)) {
+    yield record;
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
+/**
+ * Returns true for a file of rejected rows, in which formulas were marked with an apostrophe. In other files, an
+ * apostrophe is a part of the cell.
+ */
+function isOfRejectedFile(header: readonly string[]): boolean {
+  const names = new Set(header.map(normalised));
+  return REJECTED_COLUMNS.every((name) => names.has(normalised(name)));
+}
