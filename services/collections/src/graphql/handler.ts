@@ -14,6 +14,7 @@ import { allowGraphiql, renderGraphiql } from "./requests/graphiql.ts";
 import { createWatchedCases } from "./plumbing/watched-cases.ts";
 import { createWatchedLinks } from "./plumbing/watched-links.ts";
 import { limitTime } from "./requests/operation-time.ts";
+import { ownConnections } from "./requests/own-connections.ts";
 import { persistedOperations, registeredOperations } from "./requests/persisted-operations.ts";
 import { schema } from "./schema.ts";
 import { createSubscriptionSlots } from "./plumbing/subscription-slots.ts";
@@ -44,6 +45,7 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
       authenticateFirst(app, registered),
       ...(registered ? [persistedOperations(app.config.persistedOperations, registered)] : []),
       limitDocuments(),
+      ownConnections(),
       limitTime(operationMs),
       ...(sandbox ? [] : [hideSchema()]),
       answerErrors(app.log),
