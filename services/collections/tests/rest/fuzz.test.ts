@@ -23,6 +23,8 @@ const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
 const IN_A_ROUND = 1_000;
 const AT_ONCE = 24;
 const QUIET_MS = 500;
+/** A request with odd headers may be complete for the server, which must then have time to answer it. */
+const QUIET_WITH_HEADERS_MS = 8_000;
 const MAX_GROWTH_BYTES = 48 * 1_024 * 1_024;
 
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries";
@@ -129,12 +131,12 @@ async function send(request: OddRequest, index: number): Promise<ReceivedAnswer>
  * Sends raw bytes. After an incomplete request, it half-closes the connection once the server has been silent for a
  * while.
  */
-function sendBytes({ bytes, isWhole }: OddRequest, url: string): Promise<Buffer> {
+function sendBytes({ method, bytes, isWhole }: OddRequest, url: string): Promise<Buffer> {
   const { hostname, port } = new URL(url);
   const chunks: Buffer[] = [];
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
-    if (!isWhole) socket.setTimeout(QUIET_MS, () => socket.end());
+    if (!isWhole) socket.setTimeout(method === "" ? QUIET_MS : QUIET_WITH_HEADERS_MS, () => socket.end());
     socket.on("data", (chunk) => chunks.push(chunk));
     socket.on("error", () => {}).on("close", () => resolve(Buffer.concat(chunks)));
   });
