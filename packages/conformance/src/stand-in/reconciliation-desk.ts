@@ -48,7 +48,7 @@ export interface DeskAnswer {
 }
 
 const PATH = /^\/api\/v1\/partner\/(?:payments\/reconcile|cases\/([^/]+)\/payments\/confirm)$/;
-const RUN_PATH = /^\/api\/v1\/partner\/payments\/reconciliations\/[^/]+$/;
+const RUN_PATH = /^\/api\/v1\/partner\/payments\/reconcile\/[^/]+$/;
 const BUSY = "Another reconciliation of this lender is running.";
 
 /**
