@@ -263,6 +263,13 @@ export const casesSchema: PackageSchema = {
     { name: "0013-case-rule", statements: caseRuleMigration },
     { name: "0014-search", statements: searchMigration },
     { name: "0015-balance", statements: balanceMigration },
+    {
+      name: "0017-phone-clocks",
+      statements: [
+        `alter table cases.visit add column start_clock_wrong boolean not null default false,
+           add column completion_clock_wrong boolean not null default false`,
+      ],
+    },
   ],
   undistributed: [
     {

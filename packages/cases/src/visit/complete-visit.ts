@@ -16,7 +16,10 @@ export interface VisitCompletion {
   readonly visitId: string;
   readonly fieldPartnerId: string;
   readonly disposition: Disposition;
+  /** By the phone's clock. If `clockWrong`, when the service received the end. */
   readonly occurredAt: Date;
+  /** True if the phone's time was impossible. Default: false. */
+  readonly clockWrong?: boolean | undefined;
   readonly promise?: PromiseTerms | undefined;
   readonly note?: string | undefined;
   /** When the service received the end of the visit, if that was before it received the start. */
@@ -99,6 +102,7 @@ export async function completeVisit(
     completionReceivedAt: heardAt,
     note: lockedCase.erasedAt === null ? (completion.note ?? null) : null,
     cameOutOfOrder: queuedSince !== undefined,
+    completionClockWrong: completion.clockWrong ?? false,
   });
   const state = later.promise ? "replaced" : "open";
   const promise = completion.promise && (await addPromise(tx, lockedCase, visitId, completion.promise, state, heardAt));

@@ -5,11 +5,14 @@ import type { LockedCase } from "../case/locked-case.ts";
 import { type TransitionRefusalCode, transition } from "../case/transitions.ts";
 import { Visit, visitTable } from "./visit.ts";
 
-/** The start of a visit, as the phone reports it. `occurredAt` is by the phone's clock and may be long ago. */
+/** The start of a visit, as the phone reports it. */
 export interface VisitStart {
   readonly visitId: string;
   readonly fieldPartnerId: string;
+  /** By the phone's clock, and maybe long ago. If `clockWrong`, when the service received the start. */
   readonly occurredAt: Date;
+  /** True if the phone's time was impossible, so that nobody knows when the visit started. Default: false. */
+  readonly clockWrong?: boolean | undefined;
   readonly latitude?: number | undefined;
   readonly longitude?: number | undefined;
   readonly accuracyM?: number | undefined;
@@ -29,8 +32,8 @@ export type VisitStartResult =
 /**
  * Starts a visit on a locked case. The client creates the id of the visit and may repeat the request. A request with
  * the id, field partner and case of an existing visit returns that visit; any other use of an existing id is refused. A
- * visit that started before the field partner lost the case is recorded too. The case's last visit is the one that
- * started last by the phones' clocks, in any order of arrival.
+ * visit that started before the field partner lost the case, or at an unknown time, is recorded too. The case's last
+ * visit is the one that started last by the phones' clocks, in any order of arrival.
  *
  * @example
  * const start = { visitId, fieldPartnerId, occurredAt: now, latitude: 18.5204, longitude: 73.8567, accuracyM: 12 };
@@ -46,7 +49,8 @@ export async function startVisit(
 ): Promise<VisitStartResult> {
   const existing = await tx.findOne(Visit, { id: start.visitId });
   if (existing !== null) return existingVisit(existing, lockedCase, start);
-  const { fieldPartnerId, occurredAt } = start;
+  const { fieldPartnerId, clockWrong = false } = start;
+  const occurredAt = clockWrong ? LONG_AGO : start.occurredAt;
   const { lenderId, id: caseId } = lockedCase;
   const wasTheirs =
     lockedCase.assignedFieldPartnerId !== fieldPartnerId &&
@@ -64,8 +68,9 @@ export async function startVisit(
     id: visitId,
     caseId,
     fieldPartnerId,
-    startedAt: occurredAt,
+    startedAt: start.occurredAt,
     startReceivedAt: now,
+    startClockWrong: clockWrong,
     ...place,
   };
   const inserted = await query(tx, insertVisit, visitTable.values(started, STARTED));
@@ -76,6 +81,9 @@ export async function startVisit(
   const lastVisitId = await lastVisitIdOf(tx, lockedCase, visit);
   return { outcome: "started", visit, caseAfter: { ...caseAfter, lastVisitId }, events };
 }
+
+/** An unknown start counts as one before anything that would forbid the visit, because the visit has taken place. */
+const LONG_AGO = new Date(0);
 
 /** Returns the id of the case's last visit: `visit`, or the previous last visit if that one started later. */
 async function lastVisitIdOf(tx: Tx, { lenderId, lastVisitId }: LockedCase, visit: Visit): Promise<string> {
@@ -100,6 +108,7 @@ const STARTED = [
   "fieldPartnerId",
   "startedAt",
   "startReceivedAt",
+  "startClockWrong",
   "latitude",
   "longitude",
   "accuracyM",

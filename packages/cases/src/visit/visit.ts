@@ -12,7 +12,7 @@ export const Visit = defineEntity({
     id: p.uuid().primary(),
     caseId: p.uuid(),
     fieldPartnerId: p.uuid(),
-    /** When the visit started, by the phone's clock. */
+    /** When the visit started, by the phone's clock, or `startReceivedAt` if that time was impossible. */
     startedAt: p.datetime().columnType("timestamptz"),
     /** When the service received the start. */
     startReceivedAt: p.datetime().columnType("timestamptz"),
@@ -25,6 +25,10 @@ export const Visit = defineEntity({
     note: p.text().strictNullable(),
     /** Whether the service received the end of the visit before its start. */
     cameOutOfOrder: p.boolean().default(false),
+    /** Whether the phone's time of the start was impossible. */
+    startClockWrong: p.boolean().default(false),
+    /** Whether the phone's time of the end was impossible. `completedAt` is then `completionReceivedAt`. */
+    completionClockWrong: p.boolean().default(false),
   },
 });
 

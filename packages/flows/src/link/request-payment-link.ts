@@ -3,7 +3,7 @@ import { enqueue, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
 import { type Channel, type PaymentLink, requestLink, TooManyLinksError } from "@collections/payment-links";
-import { type AppContext, type AppInputFault, occurredAtFault } from "../request/app-request.ts";
+import { type AppContext, isImpossible } from "../request/app-request.ts";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
 import { mintPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "../case/lock-loan.ts";
@@ -17,7 +17,8 @@ export interface PaymentLinkRequest {
   /** The channels to send the link over. Default: all; with an empty list the link is only shown on the phone. */
   readonly channels?: readonly Channel[];
   /**
-   * When the field partner requested the link, by the phone's clock. Default: when the service received the request.
+   * When the field partner requested the link, by the phone's clock. Default: when the service received the request. With
+   * an impossible time nobody knows how old the request is, so its link becomes unavailable.
    */
   readonly occurredAt?: Date;
   /**
@@ -33,7 +34,6 @@ export type RequestPaymentLinkOutcome =
   /** There is no such visit, or the visit belongs to another field partner. */
   | { readonly kind: "visit_not_found" }
   | { readonly kind: "case_not_workable"; readonly code: FieldWorkRefusal }
-  | AppInputFault
   /** The case already had MAX_LINKS_PER_CASE links in the last 24 hours. */
   | { readonly kind: "too_many_links" }
   /** The amount is outside the bounds, which are inclusive and in minor units of the case's currency. */
@@ -60,9 +60,7 @@ export async function requestPaymentLink(
   const { fieldPartnerId, visitId, amountMinor, currency, channels, occurredAt, queuedSince } = request;
   const { now = new Date() } = context;
 
-  // Check the request, find the visit and lock its case.
-  const fault = occurredAt && occurredAtFault(occurredAt, now);
-  if (fault) return fault;
+  // Find the visit and lock its case.
   const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   if (!visit) return { kind: "visit_not_found" };
   const { lenderId, caseId } = visit;
@@ -80,7 +78,8 @@ export async function requestPaymentLink(
   // Write the link and the job that mints it. The link is created with the database's time, because workers compute its
   // age by that clock.
   const wanted = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: queuedSince !== undefined };
-  const askedAt = earliestOf(occurredAt, queuedSince);
+  const isAgeUnknown = occurredAt !== undefined && isImpossible(occurredAt, queuedSince ?? now);
+  const askedAt = isAgeUnknown ? LONG_AGO : earliestOf(occurredAt, queuedSince);
   const { sourceLoanNumber } = worked;
   const newLink = { lenderId, caseId, sourceLoanNumber, ...wanted, askedAt, ...(channels && { channels }) };
   const link = await requestLink(tx, newLink, context.now).catch(unlessTooMany);
@@ -88,6 +87,8 @@ export async function requestPaymentLink(
   await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id, caseId }, { headStart: true });
   return { kind: "requested", link };
 }
+
+const LONG_AGO = new Date(0);
 
 /**
  * Returns when a link was requested: by the phone's clock, or when the service received the request, whichever is

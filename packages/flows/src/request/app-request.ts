@@ -31,15 +31,25 @@ export interface AppInputFault {
 const AHEAD_TOLERANCE_MS = 24 * 60 * 60_000;
 const EARLIEST = new Date("2000-01-01T00:00:00Z");
 
+/** When a visit began or ended. */
+export interface VisitTime {
+  /** The phone's time, or the time of arrival if the phone's time was impossible. */
+  readonly occurredAt: Date;
+  /** Whether the phone's time was impossible. */
+  readonly clockWrong: boolean;
+}
+
 /**
- * Returns a fault for a time before 2000 or more than a day in the future. How late the request arrives does not
- * matter.
+ * Returns the time of a visit's start or end. A visit has taken place, so it is recorded whatever the phone's clock
+ * says: a time before 2000 or more than a day after the arrival is replaced by the time of arrival.
  */
-export function occurredAtFault(occurredAt: Date, now: Date): AppInputFault | undefined {
-  if (occurredAt >= EARLIEST && occurredAt.getTime() <= now.getTime() + AHEAD_TOLERANCE_MS) return undefined;
-  return {
-    kind: "invalid",
-    code: "INVALID_DATE",
-    detail: `occurredAt must lie between the year 2000 and now, ${now.toISOString()}; check the phone's clock.`,
-  };
+export function visitTime(phoneTime: Date, receivedAt: Date): VisitTime {
+  const clockWrong = isImpossible(phoneTime, receivedAt);
+  return { occurredAt: clockWrong ? receivedAt : phoneTime, clockWrong };
+}
+
+/** Tells whether a phone's time is before 2000 or more than a day after the arrival of the request. */
+export function isImpossible(phoneTime: Date, receivedAt: Date): boolean {
+  // Also true for an invalid date.
+  return !(phoneTime >= EARLIEST && phoneTime.getTime() <= receivedAt.getTime() + AHEAD_TOLERANCE_MS);
 }

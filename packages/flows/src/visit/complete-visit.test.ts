@@ -41,6 +41,12 @@ function complete(visitId: string, given: Partial<VisitToComplete> = {}) {
   return inTransaction(database, completeVisit, end, context);
 }
 
+const DAY_MS = 24 * 60 * 60_000;
+
+function dayOf(time: Date, laterByDays: number): string {
+  return new Date(time.getTime() + laterByDays * DAY_MS).toISOString().slice(0, 10);
+}
+
 const PROMISE = { amountMinor: 125_000n, currency: currency("INR"), dueOn: "2026-12-01" };
 
 describe("the end of a visit", () => {
@@ -60,6 +66,20 @@ describe("the end of a visit", () => {
         occurredAt: "2024-11-20T10:00:00.000Z",
       },
     });
+  });
+
+  test.each([
+    ["30 days ahead", new Date(Date.now() + 30 * DAY_MS)],
+    ["reset to 1970", new Date("1970-01-01T00:10:00Z")],
+  ])("by a clock that is %s is recorded with its arrival, and the promise moves with it", async (_, occurredAt) => {
+    const { theCase, visitId } = await aVisitedCase();
+    const promise = { ...PROMISE, dueOn: dayOf(occurredAt, 3) };
+    const outcome = await complete(visitId, { disposition: "PROMISE_TO_PAY", promise, occurredAt });
+    expect(outcome).toMatchObject({ kind: "completed", visit: { startClockWrong: false, completionClockWrong: true } });
+    const { completedAt, completionReceivedAt } = (await visitById(database.em(), lender.id, visitId))!;
+    expect(completedAt).toEqual(completionReceivedAt);
+    const promises = await openPromisesOf(database.em(), [{ lenderId: lender.id, caseId: theCase.id }]);
+    expect(promises.get(theCase.id)).toMatchObject({ dueOn: dayOf(completedAt!, 3) });
   });
 
   test("stores a note unchanged, with line breaks, tabs and any script", async () => {
@@ -140,7 +160,14 @@ describe("the end of a visit", () => {
     ["CURRENCY_MISMATCH", { disposition: "PROMISE_TO_PAY", promise: { ...PROMISE, currency: currency("USD") } }],
     ["AMOUNT_OUT_OF_RANGE", { disposition: "PROMISE_TO_PAY", promise: { ...PROMISE, amountMinor: 0n } }],
     ["INVALID_DATE", { disposition: "PROMISE_TO_PAY", promise: { ...PROMISE, dueOn: "2026-02-30" } }],
-    ["INVALID_DATE", { occurredAt: new Date("2999-01-01T00:00:00Z") }],
+    [
+      "INVALID_DATE",
+      {
+        disposition: "PROMISE_TO_PAY",
+        promise: { ...PROMISE, dueOn: "2998-12-30" },
+        occurredAt: new Date("2999-01-01T00:00:00Z"),
+      },
+    ],
     ["TOO_LONG", { note: "x".repeat(MAX_NOTE_CHARS + 1) }],
     ["INVALID_TEXT", { note: "Back on\u0000Sunday." }],
     ["INVALID_TEXT", { note: "Back on \u001b[31mSunday." }],

@@ -12,7 +12,7 @@ import { publicId, type Tx } from "@collections/database";
 import { fieldPartnerById } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
 import { toWire } from "@collections/money";
-import { type AppContext, type AppInputFault, occurredAtFault } from "../request/app-request.ts";
+import { type AppContext, type AppInputFault, visitTime, type VisitTime } from "../request/app-request.ts";
 import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
 /** The end of a visit, as the field partner's phone reports it, maybe hours later. */
@@ -20,7 +20,10 @@ export interface VisitToComplete {
   readonly fieldPartnerId: string;
   readonly visitId: string;
   readonly disposition: Disposition;
-  /** When the visit ended, by the phone's clock. */
+  /**
+   * When the visit ended, by the phone's clock. An impossible time is treated as in `startVisit`, and the promise is due
+   * as many days after the arrival as it was due after this time.
+   */
   readonly occurredAt: Date;
   /**
    * The borrower's promise: required with the disposition PROMISE_TO_PAY, and not allowed with any other disposition.
@@ -52,6 +55,8 @@ export type CompleteVisitOutcome =
  */
 export const MAX_NOTE_CHARS = 2_000;
 
+const DAY_MS = 24 * 60 * 60_000;
+
 /**
  * Characters that a note may not contain. PostgreSQL stores neither U+0000 nor lone surrogates; people do not type the
  * other control characters.
@@ -71,18 +76,20 @@ export async function completeVisit(
   completion: VisitToComplete,
   { environment, now = new Date() }: AppContext,
 ): Promise<CompleteVisitOutcome> {
-  const { fieldPartnerId, visitId, disposition, occurredAt } = completion;
+  const { fieldPartnerId, visitId, disposition } = completion;
 
   // Check the request and find the field partner's visit.
-  const fault = occurredAtFault(occurredAt, now) ?? noteFault(completion.note);
+  const time = visitTime(completion.occurredAt, completion.queuedSince ?? now);
+  const fault = noteFault(completion.note) ?? (time.clockWrong ? faultOfPromise(completion) : undefined);
   if (fault) return fault;
+  const dated = { ...completion, ...time, ...(time.clockWrong && movedPromise(completion, time)) };
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
-  if (!known) return notFound(completion);
+  if (!known) return notFound(dated);
   const { lenderId, caseId } = known;
 
   // Lock the case and end the visit.
   const loan = await lockLoan(tx, { lenderId, caseId });
-  const completed = await completeVisitOfCase(tx, loan.worked, completion, now);
+  const completed = await completeVisitOfCase(tx, loan.worked, dated, now);
   if (completed.outcome === "already_completed") {
     return { kind: "completed", visit: completed.visit, case: loan.worked };
   }
@@ -95,7 +102,7 @@ export async function completeVisit(
   const data = {
     visitId: publicId("vis", visitId),
     disposition,
-    occurredAt: occurredAt.toISOString(),
+    occurredAt: dated.occurredAt.toISOString(),
     promise: promise ? shownPromise(promise) : null,
     fieldPartner: { id: publicId("fp", fieldPartnerId), displayName: fieldPartner!.displayName },
   };
@@ -107,6 +114,22 @@ export async function completeVisit(
   return { kind: "completed", visit, case: caseAfter };
 }
 
+/** Moves the day of a promise by the days between the phone's time and the time of arrival. */
+function movedPromise(
+  { promise, occurredAt: phoneTime }: VisitToComplete,
+  { occurredAt }: VisitTime,
+): { promise?: PromiseTerms } {
+  if (!promise) return {};
+  const movedDays = dayNumber(occurredAt) - dayNumber(phoneTime);
+  const dueOn = new Date((dayNumber(new Date(promise.dueOn)) + movedDays) * DAY_MS).toISOString().slice(0, 10);
+  return { promise: { ...promise, dueOn } };
+}
+
+/** Returns the number of whole days since 1970 in UTC. */
+function dayNumber(time: Date): number {
+  return Math.floor(time.getTime() / DAY_MS);
+}
+
 /** Returns a promise as it appears in events. */
 export function shownPromise({ amountMinor, currency, dueOn }: PromiseTerms): object {
   return { amount: toWire(amountMinor, currency), currency, date: dueOn };
@@ -116,8 +139,12 @@ export function shownPromise({ amountMinor, currency, dueOn }: PromiseTerms): ob
  * Reports an invalid promise at once. Otherwise the request would be queued, and refused only when the visit starts.
  */
 function notFound(completion: VisitToComplete): CompleteVisitOutcome {
+  return faultOfPromise(completion) ?? { kind: "not_found" };
+}
+
+function faultOfPromise(completion: VisitToComplete): AppInputFault | undefined {
   const fault = promiseFault(completion);
-  return fault ? { kind: "invalid", ...fault } : { kind: "not_found" };
+  return fault && { kind: "invalid", ...fault };
 }
 
 function refusalOf({ code, detail }: Extract<VisitCompletionResult, { outcome: "refused" }>): CompleteVisitOutcome {

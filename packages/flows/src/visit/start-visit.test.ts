@@ -14,6 +14,7 @@ import {
   importRow,
 } from "../../tests/fixture.ts";
 import { assignCase, closeCase, holdCase, unassignCase } from "../case/change-case.ts";
+import type { AppContext } from "../request/app-request.ts";
 import { startVisit, type VisitToStart } from "./start-visit.ts";
 
 const database = await flowsDatabase();
@@ -28,7 +29,7 @@ function start(given: Partial<VisitToStart> & { caseId: string }) {
   return { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID(), occurredAt: new Date(), ...given };
 }
 
-function report(visit: VisitToStart, at = context) {
+function report(visit: VisitToStart, at: AppContext = context) {
   return inTransaction(database, startVisit, visit, at);
 }
 
@@ -139,15 +140,40 @@ describe("a visit", () => {
     expect(await eventsOfLoan(database, other)).toHaveLength(2);
   });
 
-  test("is refused with an impossible time or place", async () => {
-    const { id: caseId } = await assignedCase();
-    const tomorrow = new Date(Date.now() + 25 * HOUR_MS);
-    for (const occurredAt of [tomorrow, new Date(Number.NaN), new Date("1970-01-01T00:00:00Z")]) {
-      expect(await report(start({ caseId, occurredAt }))).toMatchObject({
-        kind: "invalid",
-        code: "INVALID_DATE",
-      });
+  test.each([
+    ["30 days ahead", 30 * 24],
+    ["25 hours ahead", 25],
+    ["reset to 1970", -56 * 365 * 24],
+  ])("of a phone whose clock is %s is recorded with its time of arrival and marked", async (_, hours) => {
+    const theCase = await assignedCase();
+    const now = new Date();
+    const occurredAt = new Date(now.getTime() + hours * HOUR_MS);
+    const outcome = await report(start({ caseId: theCase.id, occurredAt }), { ...context, now });
+    const visit = { startedAt: now, startReceivedAt: now, startClockWrong: true };
+    expect(outcome).toMatchObject({ kind: "started", visit });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ data: { occurredAt: now.toISOString() } });
+  });
+
+  test("of a phone whose clock is wrong is recorded after the case was held, withdrawn or given to another", async () => {
+    const occurredAt = new Date("1970-01-01T00:10:00Z");
+    const other = await aFieldPartner(database);
+    const changes = [
+      (loan: string) => holdCase(database.em(), { lender, loan, reason: "complaint" }, ENVIRONMENT),
+      (loan: string) => importRow(database, lender, { sourceLoanNumber: loan, action: "withdraw" }),
+      (loan: string) => unassignCase(database.em(), { lender, loan, reason: "leave" }, ENVIRONMENT),
+      (loan: string) =>
+        assignCase(database.em(), { lender, loan, reason: "nearer", fieldPartnerId: other.id }, ENVIRONMENT),
+    ];
+    for (const change of changes) {
+      const theCase = await assignedCase();
+      await change(theCase.sourceLoanNumber);
+      const outcome = await report(start({ caseId: theCase.id, occurredAt }));
+      expect(outcome).toMatchObject({ kind: "started", visit: { startClockWrong: true } });
     }
+  });
+
+  test("is refused with an impossible place", async () => {
+    const { id: caseId } = await assignedCase();
     for (const location of [
       { latitude: 91, longitude: 0 },
       { latitude: 0, longitude: Number.NaN },

@@ -12,7 +12,7 @@ import {
 } from "@collections/cases";
 import { publicId, type Tx } from "@collections/database";
 import { type Lender, lenderById } from "@collections/lenders";
-import { type AppContext, type AppInputFault, occurredAtFault } from "../request/app-request.ts";
+import { type AppContext, type AppInputFault, visitTime, type VisitTime } from "../request/app-request.ts";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
 import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
@@ -22,7 +22,10 @@ export interface VisitToStart {
   readonly caseId: string;
   /** The id of the visit, a UUID that the client created. */
   readonly visitId: string;
-  /** When the visit started, by the phone's clock. */
+  /**
+   * When the visit started, by the phone's clock. If this time is before 2000 or more than a day in the future, the time
+   * of arrival is stored and marked.
+   */
   readonly occurredAt: Date;
   readonly location?: {
     readonly latitude: number;
@@ -54,12 +57,13 @@ export async function startVisit(
   start: VisitToStart,
   { environment, now = new Date() }: AppContext,
 ): Promise<StartVisitOutcome> {
-  const { fieldPartnerId, visitId, occurredAt, location } = start;
+  const { fieldPartnerId, visitId, location } = start;
 
   // Check the request, and find the case if this field partner may see it.
-  const fault = occurredAtFault(occurredAt, now) ?? locationFault(location);
+  const fault = locationFault(location);
   if (fault) return fault;
-  const found = await findCase(tx, start, now);
+  const time = visitTime(start.occurredAt, now);
+  const found = await findCase(tx, start, time, now);
   if (!found) return { kind: "not_found" };
 
   // Lock the case and start the visit, unless the borrower may not be visited now.
@@ -67,15 +71,15 @@ export async function startVisit(
   const lender = (await lenderById(tx, found.lenderId))!;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   const isTheirs = loan.worked.assignedFieldPartnerId === fieldPartnerId;
-  const refusal = known || !isTheirs ? undefined : refusalForNow(loan.worked, lender, occurredAt, now);
+  const refusal = known || !isTheirs ? undefined : refusalForNow(loan.worked, lender, time, now);
   if (refusal) return refusal;
-  const started = await startVisitOfCase(tx, loan.worked, { visitId, fieldPartnerId, occurredAt, ...location }, now);
+  const started = await startVisitOfCase(tx, loan.worked, { visitId, fieldPartnerId, ...time, ...location }, now);
   if (started.outcome === "already_started") return { kind: "started", visit: started.visit, case: loan.worked };
   if (started.outcome === "refused") return refusalOf(started);
 
   // Write the case and emit the event.
   const { visit, caseAfter } = started;
-  const data = { visitId: publicId("vis", visitId), occurredAt: occurredAt.toISOString() };
+  const data = { visitId: publicId("vis", visitId), occurredAt: time.occurredAt.toISOString() };
   const origin = { lenderCode: lender.code, environment, now };
   await recordLoanEvents(tx, loan, { caseAfter, eventData: [{ kind: "visit.started", data }] }, origin);
   return { kind: "started", visit, case: caseAfter };
@@ -83,29 +87,30 @@ export async function startVisit(
 
 /**
  * Finds the case of a visit. The case may now be assigned to another field partner. It is still found for a visit that
- * is already recorded, and for a visit that started before this field partner lost the case.
+ * is already recorded, and for a visit that started before this field partner lost the case, or at an unknown time.
  */
-async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey | undefined> {
-  const { fieldPartnerId, caseId, visitId, occurredAt } = start;
+async function findCase(tx: Tx, start: VisitToStart, time: VisitTime, now: Date): Promise<CaseKey | undefined> {
+  const { fieldPartnerId, caseId, visitId } = start;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   const started = known?.caseId === caseId ? known : undefined;
+  const at = time.clockWrong ? new Date(0) : time.occurredAt;
   const own = started ? null : await caseOfFieldPartner(tx, fieldPartnerId, caseId);
-  const found = own ?? started ?? (await caseGoneSince(tx, { fieldPartnerId, caseId, at: occurredAt }, now));
+  const found = own ?? started ?? (await caseGoneSince(tx, { fieldPartnerId, caseId, at }, now));
   return found && { lenderId: found.lenderId, caseId };
 }
 
 /**
- * Refuses a visit that starts now if the borrower may not be contacted, has no stored data, or the lender is suspended. A visit that is
- * reported late has already taken place, perhaps before the restriction began, so it is recorded. The table of states
- * decides the other reasons.
+ * Refuses a visit that starts now if the borrower may not be contacted, has no stored data, or the lender is suspended.
+ * A visit that is reported late, or by a phone whose clock is wrong, has already taken place, perhaps before the
+ * restriction began, so it is recorded. The table of states decides the other reasons.
  */
 function refusalForNow(
   theCase: LockedCase,
   lender: Lender,
-  occurredAt: Date,
+  { occurredAt, clockWrong }: VisitTime,
   now: Date,
 ): StartVisitOutcome | undefined {
-  if (cameLate(occurredAt, now)) return undefined;
+  if (clockWrong || cameLate(occurredAt, now)) return undefined;
   const code = fieldWorkRefusal(theCase, lender, now);
   if (code === "DO_NOT_CONTACT") {
     return { kind: "not_workable", code, detail: "The borrower must not be contacted at the moment." };

@@ -37,14 +37,12 @@ export function completed(outcome: CompleteVisitOutcome): Kept<Visited> | Invali
 }
 
 /** Returns the result to store for a requested link. */
-export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> | InvalidInput {
+export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> {
   switch (outcome.kind) {
     case "requested":
       return { done: { linkId: outcome.link.id } };
     case "visit_not_found":
       return { refusal: visitNotFound(false) };
-    case "invalid":
-      return { invalid: outcome.detail };
     case "case_not_workable":
       return { refusal: notWorkable(outcome.code) };
     case "too_many_links":

@@ -35,7 +35,10 @@ const CompleteVisitInput = builder.inputType("CompleteVisitInput", {
     occurredAt: t.field({
       type: "DateTime",
       required: true,
-      description: "When the visit ended, by the phone's clock.",
+      description:
+        "When the visit ended, by the phone's clock. An impossible time is replaced as in `startVisit`, and the visit is " +
+        "marked with `completionClockWrong`. A promise is then due as many days after the arrival as it was due after " +
+        "the phone's time.",
     }),
     promise: t.field({
       type: PromiseInput,

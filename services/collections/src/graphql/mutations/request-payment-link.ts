@@ -32,8 +32,8 @@ const RequestPaymentLinkInput = builder.inputType("RequestPaymentLinkInput", {
     occurredAt: t.field({
       type: "DateTime",
       description:
-        "When the link was requested, by the phone's clock. No link is created for a request that is already 10 " +
-        "minutes old.",
+        "When the link was requested, by the phone's clock. The link becomes UNAVAILABLE if the request is already 10 " +
+        "minutes old, or if its time is before 2000 or more than a day in the future.",
     }),
   }),
 });

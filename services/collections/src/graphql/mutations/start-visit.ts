@@ -30,7 +30,9 @@ const StartVisitInput = builder.inputType("StartVisitInput", {
     occurredAt: t.field({
       type: "DateTime",
       required: true,
-      description: "When the visit began, by the phone's clock.",
+      description:
+        "When the visit began, by the phone's clock. A time before 2000 or more than a day in the future is replaced by " +
+        "the time of arrival, and the visit is marked with `startClockWrong`.",
     }),
     latitude: t.float({ description: "The latitude of the place, in degrees. Send it together with `longitude`." }),
     longitude: t.float({ description: "The longitude of the place, in degrees. Send it together with `latitude`." }),

@@ -40,7 +40,10 @@ export const VisitRef = builder.objectRef<Visit>("Visit").implement({
       description: "Whether the visit is yours.",
       resolve: ({ fieldPartnerId }, _, context) => fieldPartnerId === viewer(context).id,
     }),
-    startedAt: t.expose("startedAt", { type: "DateTime", description: "When the visit began, by the phone's clock." }),
+    startedAt: t.expose("startedAt", {
+      type: "DateTime",
+      description: "When the visit began, by the phone's clock; `startReceivedAt` if `startClockWrong`.",
+    }),
     startReceivedAt: t.expose("startReceivedAt", {
       type: "DateTime",
       description: "When the service received the start of the visit.",
@@ -50,10 +53,15 @@ export const VisitRef = builder.objectRef<Visit>("Visit").implement({
         "Whether the start of the visit reached the service late, for example because the phone had no network.",
       resolve: ({ startedAt, startReceivedAt }) => cameLate(startedAt, startReceivedAt),
     }),
+    startClockWrong: t.exposeBoolean("startClockWrong", {
+      description: "Whether the phone's time of the start was impossible, so that nobody knows when the visit began.",
+    }),
     completedAt: t.expose("completedAt", {
       type: "DateTime",
       nullable: true,
-      description: "When the visit ended, by the phone's clock; null while the visit goes on.",
+      description:
+        "When the visit ended, by the phone's clock; null while the visit goes on; `completionReceivedAt` if " +
+        "`completionClockWrong`.",
     }),
     completionReceivedAt: t.expose("completionReceivedAt", {
       type: "DateTime",
@@ -64,6 +72,9 @@ export const VisitRef = builder.objectRef<Visit>("Visit").implement({
       description: "Whether the end of the visit reached the service late.",
       resolve: ({ completedAt, completionReceivedAt }) =>
         completedAt !== null && completionReceivedAt !== null && cameLate(completedAt, completionReceivedAt),
+    }),
+    completionClockWrong: t.exposeBoolean("completionClockWrong", {
+      description: "Whether the phone's time of the end was impossible, so that nobody knows when the visit ended.",
     }),
     cameOutOfOrder: t.exposeBoolean("cameOutOfOrder", {
       description: "Whether the end of the visit reached the service before its start.",

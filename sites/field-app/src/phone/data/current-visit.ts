@@ -1,4 +1,5 @@
 import type { WholeCase } from "./answers.ts";
+import { now } from "./clock.ts";
 import { outbox } from "./outbox.ts";
 import { signedInAs } from "./session.ts";
 import { Stored } from "./storage.ts";
@@ -50,7 +51,7 @@ function isOpen({ visitId, startedAt }: { readonly visitId: string; readonly sta
       input.visitId === visitId &&
       ((mutation === "completeVisit" && state !== "refused") || (mutation === "startVisit" && state === "refused")),
   );
-  return !isEndedHere && Date.now() - Date.parse(startedAt) < AT_MOST_MS;
+  return !isEndedHere && now().getTime() - Date.parse(startedAt) < AT_MOST_MS;
 }
 
 function mine(): string {

@@ -1,3 +1,4 @@
+import { compareClock } from "./clock.ts";
 import type { Operation } from "./operations.ts";
 
 /**
@@ -55,7 +56,9 @@ export async function send<Data>(operation: Operation<Data>, variables: object, 
   let response: Response;
   let body: Body<Data>;
   try {
+    const askedMs = Date.now();
     response = await post(operation, variables, "application/json", AbortSignal.timeout(TIMEOUT_MS), accessToken);
+    compareClock(response, askedMs);
     body = (await response.json()) as Body<Data>;
   } catch {
     throw new NoAnswerError();

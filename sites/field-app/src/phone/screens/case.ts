@@ -1,4 +1,5 @@
 import type { WholeCase } from "../data/answers.ts";
+import { now } from "../data/clock.ts";
 import { currentVisitOn, forgetVisit, rememberVisit } from "../data/current-visit.ts";
 import { element, fill } from "@collections/web-pages/browser";
 import { fallbackView } from "./fallback.ts";
@@ -199,7 +200,7 @@ function offerVisit({ actions }: Place, shown: WholeCase): void {
   fill(
     actions,
     button(words.startVisit, async (pressed) => {
-      const startedAt = new Date().toISOString();
+      const startedAt = now().toISOString();
       const visitId = uuid();
       const { displayName: borrowerName } = shown.borrower;
       const input = { visitId, caseId: id, occurredAt: startedAt, ...(await positionWithoutPrompt()) };

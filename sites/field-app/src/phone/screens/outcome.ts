@@ -1,4 +1,5 @@
 import type { WholeCase } from "../data/answers.ts";
+import { now } from "../data/clock.ts";
 import { type CurrentVisit, currentVisitOn, forgetVisit } from "../data/current-visit.ts";
 import { element, fill } from "@collections/web-pages/browser";
 import { type Deed, perform } from "../data/outbox.ts";
@@ -83,7 +84,7 @@ function drawOutcomes({ main, actions }: Place, shown: WholeCase, visit: Current
     const input = {
       visitId: visit.visitId,
       disposition,
-      occurredAt: new Date().toISOString(),
+      occurredAt: now().toISOString(),
       ...(promised && { promise: promised }),
       ...(note.value.trim() !== "" && { note: note.value.trim() }),
     };
@@ -117,7 +118,7 @@ function promiseFields({ outstanding }: WholeCase) {
     value: outstanding.minor === "0" ? "" : outstanding.decimal,
   });
   const words = texts().outcome;
-  const inDays = (days: number) => isoDay(new Date(Date.now() + days * DAY_MS));
+  const inDays = (days: number) => isoDay(new Date(now().getTime() + days * DAY_MS));
   const latest = inDays(LATEST_PROMISE_DAYS);
   const dueOn = element("input", {
     id: "due",

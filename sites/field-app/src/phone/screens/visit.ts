@@ -1,4 +1,5 @@
 import type { WholeCase } from "../data/answers.ts";
+import { now } from "../data/clock.ts";
 import { type CurrentVisit, currentVisitOn } from "../data/current-visit.ts";
 import { element, fill } from "@collections/web-pages/browser";
 import { icon } from "../ui/icon.ts";
@@ -141,6 +142,7 @@ function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: Cu
     const input = {
       visitId: visit.visitId,
       amount: { minor: typed.minor, currency: outstanding.currency },
+      occurredAt: now().toISOString(),
       ...(!send.checked && { channels: [] }),
     };
     const deed = { mutation: "requestPaymentLink", input, caseId: id, borrowerName: borrower.displayName } as const;
