@@ -1,1 +1,2 @@
 export { type AppProject, CommandError, createAppProject } from "./app-project.ts";
+export { apolloWithHashes, gql } from "./apollo-client.ts";

@@ -13,6 +13,7 @@ import { limitDocuments } from "./requests/document-limits.ts";
 import { allowGraphiql, renderGraphiql } from "./requests/graphiql.ts";
 import { createWatchedCases } from "./plumbing/watched-cases.ts";
 import { createWatchedLinks } from "./plumbing/watched-links.ts";
+import { onlyEventStreams } from "./requests/only-event-streams.ts";
 import { limitTime } from "./requests/operation-time.ts";
 import { ownConnections } from "./requests/own-connections.ts";
 import { persistedOperations, registeredOperations } from "./requests/persisted-operations.ts";
@@ -43,11 +44,12 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
     graphqlEndpoint: ENDPOINT,
     plugins: [
       authenticateFirst(app, registered),
-      ...(registered ? [persistedOperations(app.config.persistedOperations, registered)] : []),
+      persistedOperations(app.config.persistedOperations, registered),
       limitDocuments(),
       ownConnections(),
       limitTime(operationMs),
       ...(sandbox ? [] : [hideSchema()]),
+      onlyEventStreams(),
       answerErrors(app.log),
     ],
     context: ({ req, res, caller }) =>

@@ -141,10 +141,11 @@ describe("a request without a valid access token is rejected before its GraphQL 
     ["an empty batch", "[]", "UNAUTHENTICATED"],
     ["no document", {}, "UNAUTHENTICATED"],
     ["a document that is not a string", { query: { requestOtp: 1 } }, "UNAUTHENTICATED"],
+    ["the id of a registered operation", { documentId: "requestOtp" }, "UNAUTHENTICATED"],
     [
-      "the hash of a persisted query",
+      "the hash of an automatic persisted query",
       { extensions: { persistedQuery: { version: 1, sha256Hash: "requestOtp" } } },
-      "UNAUTHENTICATED",
+      "BAD_INPUT",
     ],
     ["17 KiB", { query: ASK, variables: { input: { phone: "x".repeat(17_000) } } }, "UNAUTHENTICATED"],
     ["deeply nested JSON", `${"[".repeat(8_000)}"requestOtp"`, "BAD_INPUT"],
@@ -284,7 +285,7 @@ describe("registered operations before sign-in", () => {
       expect(codesOf(await byHash(hashOf(VIEWER_QUERY)))).toEqual(["UNAUTHENTICATED"]);
       expect(await byHash(hashOf(VIEWER_QUERY), accessToken)).toMatchObject({ data: { viewer: {} } });
       expect((await byHash(hashOf("other"))).errors![0]!.message).toMatch(
-        /^No operation is registered under this hash/,
+        PERSISTED_OPERATIONS === "only" ? /^No operation is registered under this hash/ : /^PersistedQueryNotFound$/,
       );
       expect(codesOf(await send(service, { body: { query: VIEWER_QUERY + BROKEN_END } }))).toEqual(["UNAUTHENTICATED"]);
     }

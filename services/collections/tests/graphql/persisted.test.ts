@@ -1,3 +1,4 @@
+import { apolloWithHashes, gql } from "@collections/graphql-clients";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -127,10 +128,65 @@ describe("a registered operation", () => {
     const { errors } = await post(off, { documentId: `sha256:${hashOf(VIEWER_QUERY)}` });
     expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
   });
+});
 
-  test("with PERSISTED_OPERATIONS=off is not found by its hash", async () => {
-    expect(await post(off, byHash(VIEWER_QUERY))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
+describe("an automatic persisted query", () => {
+  const SIGN_IN = "mutation In($input: RequestOtpInput!) { requestOtp(input: $input) { __typename } }";
+
+  test.each([
+    ["off", "PersistedQueryNotSupported"],
+    ["allow", "PersistedQueryNotFound"],
+  ])("with PERSISTED_OPERATIONS=%s is answered %s, and then executed by its text", async (mode, message) => {
+    const service = mode === "off" ? off : await withOperations(mode);
+    const document = "{ viewer { displayName } }";
+    const answer = await post(service, byHash(document));
+    expect(answer).toMatchObject({ errors: [{ message, extensions: { code: "BAD_INPUT" } }] });
+    const { data } = await post(service, { query: document, ...byHash(document) });
+    expect(data).toEqual({ viewer: { displayName: "Asha Rao" } });
+
+    // Without an access token.
+    const input = { idempotencyKey: randomUUID(), phone: "+919800000078" };
+    expect(await post(service, byHash(SIGN_IN, { input }), {})).toMatchObject({ errors: [{ message }] });
+    const signIn = await post(service, { query: SIGN_IN, ...byHash(SIGN_IN, { input }) }, {});
+    expect(signIn).toMatchObject({ data: { requestOtp: { __typename: "RequestOtpPayload" } } });
+    expect(await post(service, { query: document, ...byHash(document) }, {})).toMatchObject({
+      errors: [{ extensions: { code: "UNAUTHENTICATED" } }],
+    });
   });
+
+  test.each(["off", "allow"])("of Apollo Client works with PERSISTED_OPERATIONS=%s", async (mode) => {
+    const service = mode === "off" ? off : await withOperations(mode);
+    const client = apolloWithHashes({ uri: `${service.url}/graphql`, accessToken, sha256: hashOf });
+    const { data } = await client.query({
+      query: gql`
+        {
+          viewer {
+            displayName
+          }
+        }
+      `,
+    });
+    expect(data).toMatchObject({ viewer: { displayName: "Asha Rao" } });
+  });
+});
+
+describe("a subscription whose client accepts only multipart/mixed", () => {
+  const query = `subscription { caseChanged { __typename } }`;
+
+  test.each(["multipart/mixed", 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0,application/json'])(
+    "is refused with the name of the accepted media type: Accept: %s",
+    async (accept) => {
+      const response = await fetch(`${off.url}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept, authorization: `Bearer ${accessToken}` },
+        body: JSON.stringify({ query }),
+      });
+      expect(response.status).toBe(406);
+      expect(response.headers.get("content-type")).toBe("application/json");
+      const message = expect.stringContaining("Send Accept: text/event-stream with a subscription; got ");
+      expect(await response.json()).toMatchObject({ errors: [{ message, extensions: { code: "BAD_INPUT" } }] });
+    },
+  );
 });
 
 describe("a manifest of a generator", () => {

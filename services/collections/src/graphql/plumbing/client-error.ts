@@ -14,9 +14,22 @@ export const CLIENT_ERROR_CODES = [
 
 /** An error whose message the client may see. The message says what the client should do differently. */
 export class ClientError extends GraphQLError {
-  /** `retryAfterS`: seconds after which the same request may succeed. */
-  constructor(code: ClientErrorCode, message: string, { retryAfterS }: { retryAfterS?: number } = {}) {
-    super(message, { extensions: { code, ...(retryAfterS !== undefined && { retryAfterS }) } });
+  /**
+   * `retryAfterS`: seconds after which the same request may succeed. `status`: the HTTP status of an answer with this
+   * error only; default: the status of its code.
+   */
+  constructor(
+    code: ClientErrorCode,
+    message: string,
+    { retryAfterS, status }: { retryAfterS?: number; status?: number } = {},
+  ) {
+    super(message, {
+      extensions: {
+        code,
+        ...(retryAfterS !== undefined && { retryAfterS }),
+        ...(status !== undefined && { http: { status } }),
+      },
+    });
   }
 }
 

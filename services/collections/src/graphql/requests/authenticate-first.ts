@@ -34,7 +34,7 @@ export function authenticateFirst(
 ): Plugin<object, ServerContext> {
   const lookUp = tokenLookups(database);
   const operationLimit = createOperationLimit(rateLimiter);
-  const openParams = openRequests({ sandbox: config.isSandbox, registered });
+  const openParams = openRequests({ sandbox: config.isSandbox, mode: config.persistedOperations, registered });
 
   /** Returns the caller; undefined without a valid access token. Throws ClientError RATE_LIMITED. */
   async function callerOf({ req }: ServerContext): Promise<Caller | undefined> {

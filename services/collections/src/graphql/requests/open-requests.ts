@@ -3,8 +3,9 @@ import type { GraphQLParams } from "graphql-yoga";
 import { ClientError } from "../plumbing/client-error.ts";
 import { DOCUMENT_LIMITS } from "./document-limits.ts";
 import { type DocumentOutline, outlineOf } from "./document-outline.ts";
-import { hashIn, notRegistered, type PersistedOperations } from "./persisted-operations.ts";
+import { hashIn, isAutomatic, notRegistered, type PersistedOperations } from "./persisted-operations.ts";
 import { paramsOf } from "./request-body.ts";
+import type { Config } from "../../settings/config.ts";
 import { schema } from "../schema.ts";
 
 /** The limits of a GraphQL document in a request without an access token. */
@@ -20,10 +21,12 @@ export const OPEN_FIELDS: ReadonlySet<string> = new Set(
 const OPEN_NAMES = [...OPEN_FIELDS].map((field) => field.slice(field.indexOf(".") + 1));
 const INTROSPECTION_FIELDS: ReadonlySet<string> = new Set(["Query.__schema", "Query.__type", "Query.__typename"]);
 const INTROSPECTION_NAMES = ["__schema", "__type"];
-/** The names of the properties with which a request names a registered operation. */
+/** The names of the properties with which a request has a hash instead of a document. */
 const HASH_NAMES = ["documentId", "persistedQuery"];
 
 export interface OpenRequestRules {
+  /** PERSISTED_OPERATIONS */
+  readonly mode: Config["persistedOperations"];
   /** Whether introspection of the schema is allowed. */
   readonly sandbox: boolean;
   /** The registered operations; undefined if PERSISTED_OPERATIONS is off. */
@@ -40,14 +43,14 @@ export interface OpenRequestRules {
  * the JSON, and it reads the tokens of a short document without parsing it. The check only saves work: resolvers
  * authorize each field.
  */
-export function openRequests({ sandbox, registered }: OpenRequestRules): (body: Buffer) => GraphQLParams {
+export function openRequests({ sandbox, mode, registered }: OpenRequestRules): (body: Buffer) => GraphQLParams {
   const openHashes = new Set([...(registered ?? [])].filter(([, document]) => signsIn(document)).map(([hash]) => hash));
-  const names = [...OPEN_NAMES, ...(sandbox ? INTROSPECTION_NAMES : []), ...(registered ? HASH_NAMES : [])];
+  const names = [...OPEN_NAMES, ...(sandbox ? INTROSPECTION_NAMES : []), ...HASH_NAMES];
 
   function isOpenHash(params: GraphQLParams): boolean {
-    const hash = registered && hashIn(params);
-    if (hash === undefined) return false;
-    if (!registered?.has(hash)) throw notRegistered();
+    const hash = hashIn(params);
+    if (hash === undefined || (!registered && !isAutomatic(params))) return false;
+    if (!registered?.has(hash)) throw notRegistered(params, mode);
     return openHashes.has(hash);
   }
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { GraphQLError, validate } from "graphql";
 import type { GraphQLParams, Plugin } from "graphql-yoga";
 import { type Config, InvalidConfigError } from "../../settings/config.ts";
-import { badInput, type ClientError } from "../plumbing/client-error.ts";
+import { badInput, ClientError } from "../plumbing/client-error.ts";
 import { parseWithinLimits } from "./document-limits.ts";
 import { schema } from "../schema.ts";
 
@@ -30,16 +30,26 @@ export function registeredOperations(config: Config): PersistedOperations | unde
 
 /**
  * Lets clients send the hash of a registered GraphQL document instead of its text. With `only`, refuses every other
- * document.
+ * document. Without `registered`, answers an automatic persisted query so that the client sends the text.
  */
-export function persistedOperations(mode: Config["persistedOperations"], registered: PersistedOperations): Plugin {
+export function persistedOperations(
+  mode: Config["persistedOperations"],
+  registered: PersistedOperations | undefined,
+): Plugin {
+  if (!registered) {
+    return {
+      onParams({ params }) {
+        if (!params.query && isAutomatic(params)) throw notRegistered(params, mode);
+      },
+    };
+  }
   return usePersistedOperations({
     getPersistedOperation: (hash) => registered.get(hash) ?? null,
     extractPersistedOperationId: (params) => hashIn(params) ?? null,
     allowArbitraryOperations: mode === "allow",
     customErrors: {
       persistedQueryOnly: () => badInput(`Only registered operations are accepted here: ${SEND}.`),
-      notFound: notRegistered,
+      notFound: ({ params }) => notRegistered(params, mode),
       keyNotFound: () =>
         badInput(mode === "only" ? `Name a registered operation: ${SEND}.` : `Send a query, or ${SEND}.`),
     },
@@ -57,9 +67,23 @@ export function hashIn(params: GraphQLParams): string | undefined {
   return named?.version === 1 && typeof named.sha256Hash === "string" ? withoutPrefix(named.sha256Hash) : undefined;
 }
 
-/** Returns the error for a hash that no registered GraphQL document has. */
-export function notRegistered(): ClientError {
-  return badInput("No operation is registered under this hash: register it first, or check the hash.");
+/**
+ * Returns the error for a hash that no registered GraphQL document has. The clients of Apollo, urql and others that
+ * first send only a hash know two messages, after which they send the text. With `only` the text would be refused too,
+ * so the answer says what to do.
+ */
+export function notRegistered(params: GraphQLParams, mode: Config["persistedOperations"]): ClientError {
+  if (mode === "only" || !isAutomatic(params)) {
+    return badInput("No operation is registered under this hash: register it first, or check the hash.");
+  }
+  const message = mode === "off" ? "PersistedQueryNotSupported" : "PersistedQueryNotFound";
+  // Some of these clients read the message only in an answer with the status 200.
+  return new ClientError("BAD_INPUT", message, { status: 200 });
+}
+
+/** Tells whether a request has the hash of an automatic persisted query. */
+export function isAutomatic(params: GraphQLParams): boolean {
+  return typeof (params as { documentId?: unknown }).documentId !== "string" && hashIn(params) !== undefined;
 }
 
 /** Returns the hash under which a GraphQL document is registered. */
