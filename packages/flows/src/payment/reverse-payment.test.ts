@@ -258,7 +258,7 @@ describe("the state of a case", () => {
     await expectBooksToHold();
   });
 
-  test("the earlier case owes a payment in another currency than the current case", async () => {
+  test("an earlier case in another currency owes its own payment", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60, new Date(Date.now() - 2 * DAY_MS));
     await pay(loan, "B", 80, new Date(Date.now() - DAY_MS));
