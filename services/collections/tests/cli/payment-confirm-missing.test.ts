@@ -1,9 +1,11 @@
+import { verifyBooks } from "@collections/flows";
 import { describe, expect, test } from "vitest";
 import { aRow } from "../fixtures/fixture.ts";
+import { operatorsCli } from "../fixtures/processes.ts";
 import { HEADER, NO_DIFFERENCES, paymentFiles } from "./fixtures/payment-files.ts";
 
 const files = paymentFiles();
-const { aFile, args, reconcile, confirm, confirmed, stored, holdLocks, killWhileWaiting } = files;
+const { aFile, args, reconcile, confirm, confirmed, lenderId, stored, holdLocks, killWhileWaiting } = files;
 
 describe("`payment reconcile --confirm-missing`", () => {
   test("without --yes shows the differences and books nothing if it cannot ask", async () => {
@@ -60,13 +62,17 @@ describe("`payment reconcile --confirm-missing`", () => {
     await files.lender.importCases(references.map((_, index) => aRow(`M-${index}`)));
     await Promise.all(references.map((reference, index) => confirm(`M-${index}`, reference, index + 1)));
     const changed = ["417", "'UTR55A", "UTR7B8", "AX 9901", "88120.0", "077001"];
+    // A formula cell is read as its text, so this line matches.
+    await files.lender.importCases([aRow("M-6")]);
+    await confirm("M-6", "00881", 7);
+    const formula = 'M-6,"=""00881""",7,21/11/2026 12:00,UPI';
     const lines = changed.map((reference, index) => `M-${index},${reference},${index + 1},21/11/2026 12:00,UPI`);
-    const path = aFile(HEADER, ...lines, "M-1,OTHER,2,21/11/2026 18:00,UPI", "M-2,OWN,7,21/11/2026 18:00,UPI");
+    const path = aFile(HEADER, ...lines, formula, "M-1,OTHER,2,21/11/2026 18:00,UPI", "M-2,OWN,7,21/11/2026 18:00,UPI");
     const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
     expect({ code, answer }).toMatchObject({
       code: 6,
       answer: {
-        counts: { ...NO_DIFFERENCES, referenceDiffers: 6, onlyYours: 2 },
+        counts: { ...NO_DIFFERENCES, matched: 1, referenceDiffers: 6, onlyYours: 2 },
         referenceDiffers: references.map((reference, index) => ({
           line: index + 2,
           loan: `M-${index}`,
@@ -76,7 +82,7 @@ describe("`payment reconcile --confirm-missing`", () => {
         confirmed: { booked: 2, alreadyBooked: 0, refusedCount: 0 },
       },
     });
-    expect(await stored()).toMatchObject({ bookings: 8 });
+    expect(await stored()).toMatchObject({ bookings: 9 });
   });
 
   test("prints how to confirm a payment that it does not book", async () => {
@@ -143,18 +149,54 @@ describe("`payment reconcile --confirm-missing`", () => {
     expect(await files.cli(...args(aFile(HEADER), "--amount-is-major-units", "3"))).toMatchObject({ code: 2 });
   });
 
-  test("books the rest after it was killed, each payment once", async () => {
+  test.each([
+    ["before the first page", "000", 0],
+    ["after the first page", "100", 64],
+    ["after the second page", "140", 128],
+  ])("books the rest after it was killed %s, each payment once", async (_when, locked, booked) => {
     const indexes = Array.from({ length: 150 }, (_, index) => String(index).padStart(3, "0"));
     await files.lender.importCases(indexes.map((index) => aRow(`G-${index}`)));
     const path = aFile(HEADER, ...indexes.map((index) => `G-${index},U${index},10,21/11/2026 12:00,`));
     const command = args(path, "--confirm-missing", "--yes", "--reason", "lost");
-    const locks = await holdLocks("select from cases.collection_case where source_loan_number = 'G-100' for update");
+    const locks = await holdLocks(
+      "select from cases.collection_case where lender_id = $1 and source_loan_number = $2 for update",
+      [await lenderId(), `G-${locked}`],
+    );
     await killWhileWaiting(...command);
     await locks.rollBack();
-    expect(await stored()).toMatchObject({ bookings: 64, runs: 1 });
+    expect(await stored()).toMatchObject({ bookings: booked, runs: 1 });
     const { code, answer } = await reconcile(path, "--confirm-missing", "--yes", "--reason", "lost");
-    expect({ code, answer }).toMatchObject({ code: 0, answer: { confirmed: { booked: 86, alreadyBooked: 0 } } });
+    expect({ code, answer }).toMatchObject({
+      code: 0,
+      answer: { confirmed: { booked: 150 - booked, alreadyBooked: 0 } },
+    });
     expect((await reconcile(path)).answer).toMatchObject({ counts: { ...NO_DIFFERENCES, matched: 150 } });
+    expect(await stored()).toMatchObject({ bookings: 150 });
+  });
+
+  test("books each payment once beside another command and the lender", async () => {
+    const indexes = Array.from({ length: 130 }, (_, index) => index);
+    await files.lender.importCases(indexes.map((index) => aRow(`H-${index}`)));
+    const path = aFile(HEADER, ...indexes.map((index) => `H-${index},U${index},10,21/11/2026 12:00,UPI`));
+    const booking = args(path, "--confirm-missing", "--yes", "--reason", "lost", "--json");
+    const others = operatorsCli({ DATABASE_URL: files.service.databaseUrl });
+    const paidAt = "2026-11-21T06:30:00Z";
+    const commands = [others(...booking), others(...booking)];
+    await expect.poll(async () => (await stored())["runs"]).toBeGreaterThan(0);
+    const own = await Promise.all(
+      indexes.map((index) =>
+        files.lender.confirm(`H-${index}`, { amount: 10, reference: `U${index}`, paidAt, mode: "upi" }),
+      ),
+    );
+    const ended = await Promise.all(commands);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect(new Set(own.map(({ status }) => status)).difference(new Set([200, 409]))).toEqual(new Set());
+    const confirmed = ended.map(({ stdout }) => (JSON.parse(stdout) as { confirmed?: { booked: number } }).confirmed);
+    const byCommands = confirmed.reduce((sum, one) => sum + (one?.booked ?? 0), 0);
+    expect(byCommands + own.filter(({ status }) => status === 200).length).toBe(130);
+    expect(await stored()).toMatchObject({ bookings: 130 });
+    const books = await verifyBooks(files.service.app.database.em(), { lenderId: await lenderId(), now: new Date() });
+    expect(books.problems).toEqual([]);
   });
 });
 
