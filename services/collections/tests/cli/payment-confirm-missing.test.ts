@@ -190,7 +190,7 @@ describe("`payment reconcile --confirm-missing`", () => {
     );
     const ended = await Promise.all(commands);
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-    expect(new Set(own.map(({ status }) => status)).difference(new Set([200, 409]))).toEqual(new Set());
+    expect(own.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
     const confirmed = ended.map(({ stdout }) => (JSON.parse(stdout) as { confirmed?: { booked: number } }).confirmed);
     const byCommands = confirmed.reduce((sum, one) => sum + (one?.booked ?? 0), 0);
     expect(byCommands + own.filter(({ status }) => status === 200).length).toBe(130);
