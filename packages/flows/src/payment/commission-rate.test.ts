@@ -90,6 +90,12 @@ describe("excess that is applied after the lender changed its commission", () =>
       outstandingAsOf: asOf(3),
     });
     expect(await earningsOnSecond()).toEqual(earned);
+    // The case is open again, so the commission waits for its end.
+    const { rows } = await database.pool.query(
+      "select 1 from earnings.earning where lender_id = $1 and base_before_minor is not null and status <> 'pending'",
+      [lender.id],
+    );
+    expect(rows).toEqual([]);
     await expectCorrectBooks(database, lender);
   });
 

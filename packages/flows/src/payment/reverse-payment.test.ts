@@ -128,6 +128,22 @@ describe("the amounts of a case", () => {
     await expectBooksToHold();
   });
 
+  test("excess that keeps the case collected earns a commission that is credited at once", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 80);
+    await pay(loan, "B", 80);
+    const { statusAfter } = await reversed(database, aReversal(lender, loan, "A", { amount: "40" }));
+    expect(statusAfter).toBe("collected");
+    const lines = await earnings(loan);
+    expect(lines.toSorted(([one], [other]) => Number(one - other))).toEqual([
+      [-100n, "credited"],
+      [50n, "credited"],
+      [100n, "credited"],
+      [200n, "credited"],
+    ]);
+    await expectBooksToHold();
+  });
+
   test("when the case is cleared again, case.closed is sent again and pending earnings are credited", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 100);
