@@ -1,7 +1,10 @@
+import { transaction } from "@collections/database";
+import { suspendFieldPartner } from "@collections/field-partners";
 import type { Lender } from "@collections/lenders";
 import { beforeAll, expect, test } from "vitest";
 import {
   aCase,
+  aFieldPartner,
   aLender,
   BORROWER,
   currentCase,
@@ -121,5 +124,16 @@ test("case.closed names the last payment that was not reversed", async () => {
   expect(await balance(loan, 50, at(-55))).toEqual([0n, 1]);
   const events = await eventsOfLoan(database, { lenderId: lender.id, sourceLoanNumber: loan });
   expect(events.at(-1)).toMatchObject({ kind: "case.closed", data: { reference: "A" } });
+  await expectCorrectBooks(database, lender);
+});
+
+test("a balance reopens a case without its field partner if that one is suspended", async () => {
+  const fieldPartner = await aFieldPartner(database);
+  const row = { outstandingAmount: 100, outstandingAsOf: at(-60).toISOString() };
+  const { sourceLoanNumber: loan } = await aCase(database, lender, { fieldPartner, row });
+  await pay(loan, "A", 100, at(-20));
+  await transaction(database.em(), (tx) => suspendFieldPartner(tx, fieldPartner.id, new Date()));
+  expect(await balance(loan, 150, at(-30))).toEqual([5_000n, 1]);
+  expect((await currentCase(database, lender, loan)).assignedFieldPartnerId).toBeNull();
   await expectCorrectBooks(database, lender);
 });

@@ -144,6 +144,20 @@ describe("the amounts of a case", () => {
     await expectBooksToHold();
   });
 
+  test("excess of the oldest payment is applied first, whichever was booked first", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 100);
+    await pay(loan, "later", 50);
+    await pay(loan, "older", 50, new Date(Date.now() - DAY_MS));
+    const { reapplied } = await reversed(database, aReversal(lender, loan, "A", { amount: "30" }));
+    const { rows } = await database.pool.query<{ reference: string }>(
+      "select reference from ledger.payment_booking where id = any ($1::uuid[])",
+      [reapplied.map(({ bookingId }) => bookingId)],
+    );
+    expect(rows).toEqual([{ reference: "older" }]);
+    await expectBooksToHold();
+  });
+
   test("when the case is cleared again, case.closed is sent again and pending earnings are credited", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 100);
