@@ -43,9 +43,8 @@ const RUN_AS_DIFFERENCES = 100;
  * own, because the transaction of a failed run stores nothing. Deletes the lender's costs of earlier minutes.
  *
  * @example
- * const id = newId();
- * await recordReconciliationCost(em, { lenderId, id, compared: 10_000 });
- * await recordReconciliationCost(em, { lenderId, id, compared: 20_000 });
+ * await recordReconciliationCost(em, { lenderId, id: runId, compared: 10_000 });
+ * await recordReconciliationCost(em, { lenderId, id: runId, compared: 20_000 });
  */
 export async function recordReconciliationCost(em: EntityManager, cost: ReconciliationCost): Promise<void> {
   const { lenderId, id, compared } = cost;
