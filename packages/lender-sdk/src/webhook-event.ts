@@ -39,7 +39,7 @@ export interface EventData {
     readonly reversalReference: string | null;
     /** The time of the balance; null if a reversal reopened the case. */
     readonly outstandingAsOf: string | null;
-    /** What the row of the balance changed; absent after a reversal, as the next two fields. */
+    /** The fields that the balance's row changed. After a reversal, `changes`, `importId` and `cycle` are absent. */
     readonly changes?: readonly FieldChange[];
     readonly importId?: string;
     readonly cycle?: number;

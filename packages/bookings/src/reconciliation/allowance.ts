@@ -1,7 +1,7 @@
 import { type EntityManager, query, statement, tableOf, transaction } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** A run that a lender requested and that has ended in the last minutes, whether it was stored or has failed. */
+/** The cost of a run that a lender has requested. Runs that failed have a cost, too. Old costs are deleted. */
 export const ReconciliationCostEntity = defineEntity({
   name: "ReconciliationCost",
   schema: "ledger",
@@ -9,22 +9,26 @@ export const ReconciliationCostEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** The number of rows and bookings that the run has read and compared until it ended. */
+    /** The number of rows and bookings that the run has read and compared; an estimate until the run has ended. */
     compared: p.bigint(),
+    /** When the run ended, or when it began if it has not ended. */
     endedAt: p.datetime().columnType("timestamptz"),
   },
 });
 
-/** What a run has cost. `id` is a new id: a request that is repeated after a failure makes a further run. */
+/** The cost of one attempt at a run. Each attempt has an `id` of its own, so a repeated request counts again. */
 export interface ReconciliationCost {
   readonly lenderId: string;
   readonly id: string;
   readonly compared: number;
 }
 
-/** What the stored runs that a lender requested have cost. */
+/** The costs of the runs that a lender has requested. */
 export interface ReconciliationCosts {
-  /** Runs that ended in the last minute, the earliest first. Runs that failed are among them. */
+  /**
+   * Attempts that ended in the last minute, the earliest first. Attempts that failed are among them. An attempt that was
+   * killed counts from its beginning.
+   */
   readonly recent: readonly { readonly compared: number; readonly agoMs: number }[];
   /** The number of stored differences of all runs. Each run counts as 100 differences more. */
   readonly stored: number;
@@ -34,16 +38,18 @@ export interface ReconciliationCosts {
 const RUN_AS_DIFFERENCES = 100;
 
 /**
- * Records what a run has cost that a lender requested itself. Call it when the run has ended, also if it has failed. Opens a
- * transaction of its own, because that of a failed run stores nothing. Deletes the lender's costs of earlier minutes.
+ * Records the cost of an attempt at a run that a lender has requested. Call it when the attempt begins, with an estimate, and
+ * again when the attempt has ended, also if it has failed: the second call replaces the first. Opens a transaction of its
+ * own, because the transaction of a failed run stores nothing. Deletes the lender's costs of earlier minutes.
  *
  * @example
+ * await recordReconciliationCost(em, { lenderId, id: runId, compared: 10_000 });
  * await recordReconciliationCost(em, { lenderId, id: runId, compared: 20_000 });
  */
 export async function recordReconciliationCost(em: EntityManager, cost: ReconciliationCost): Promise<void> {
   const { lenderId, id, compared } = cost;
   await transaction(em, async (tx) => {
-    await query(tx, deleteEarlier, [lenderId]);
+    await query(tx, deleteEarlier, [lenderId, id]);
     await query(tx, insertCost, [lenderId, id, compared]);
   });
 }
@@ -70,7 +76,7 @@ const table = tableOf(ReconciliationCostEntity);
 
 const deleteEarlier = statement(
   "ledger.delete-reconciliation-costs",
-  `delete from ${table.name} where lender_id = $1 and ended_at < now() - interval '1 minute'`,
+  `delete from ${table.name} where lender_id = $1 and (id = $2 or ended_at < now() - interval '1 minute')`,
 );
 
 const insertCost = statement(

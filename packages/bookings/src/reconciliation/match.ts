@@ -46,7 +46,8 @@ export interface Match {
 
 /**
  * Looks up the bookings of rows by loan and reference. A row matches if it may match, and its booking has the same amount, was
- * paid in the window, and has neither reversals nor parts. Parts are looked up only if the lender `hasParts`. Whether several rows name the same booking is not checked here.
+ * paid in the window, and has neither reversals nor parts. Parts are looked up only if the lender `hasParts`. The result may
+ * have several rows of one booking; `storeMatches` finds them.
  *
  * @example
  * const candidates = rows.map((row) => ({ row, reference: row.reference, mayMatch: true }));

@@ -15,7 +15,7 @@ import type { StagedKeys } from "./staged-keys.ts";
 
 /** A page of the bookings of a window. */
 export interface PaymentsPage {
-  /** The number of bookings that were read to find those of the window. Of the last page it is 0. */
+  /** The number of bookings that were read for this page, whether they are in the window or not; 0 for the last page. */
   readonly read: number;
   /** Matches that had to be staged, because another row names the same booking. */
   readonly contested: readonly Match[];

@@ -5,7 +5,7 @@ import {
   parsePhoneNumberFromString,
 } from "libphonenumber-js";
 
-/** A phone number in E.164, or why the text is none. */
+/** A phone number in E.164, or the reason why a text is not a phone number. */
 export type PhoneReading = { readonly number: string } | { readonly fault: "unreadable" | "not_of_country" };
 
 const MAX_LENGTH = 40;

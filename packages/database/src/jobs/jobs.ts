@@ -16,8 +16,8 @@ import { every, type Routine } from "./every.ts";
 const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMIT_TABLE}`);
 
 /**
- * Selects the queues that have a job to fetch. Fetching from each queue of a process instead would cost five times as much,
- * in every idle process.
+ * Selects the queues that have a job to fetch. Without this query, each poll of an idle process would send a query for every
+ * queue.
  */
 const selectDue = statement(
   "jobs.due-queues",
@@ -101,7 +101,7 @@ export async function startBoss(pool: Pool, works: boolean, onError: (error: unk
   return await boss.start();
 }
 
-/** What the jobs of a process need. */
+/** The connections of the jobs of a process, and where its errors go. */
 export interface JobsOptions {
   readonly boss: () => Promise<PgBoss>;
   /** Returns an EntityManager for the polls. */

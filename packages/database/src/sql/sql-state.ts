@@ -78,7 +78,7 @@ const COMMIT_MAY_HAVE_HAPPENED = /^(08...|57P0[1-5]|57014|58000|XX000)$/;
  */
 const POOLER_STATES = new Set(["08P01", "58000"]);
 
-/** What a pooler rejects for good, with the same SQLSTATEs: its configuration must change first. */
+/** Messages of POOLER_STATES that a later try gets again, until somebody changes the configuration. */
 const REJECTED_BY_POOLER =
   /unsupported startup parameter|no such (database|user)|SSL required|not allowed|authentication failed|auth failed/i;
 

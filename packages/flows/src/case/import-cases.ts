@@ -2,15 +2,10 @@ import {
   adjustment,
   type Booking,
   caseAccounts,
-  excessAppliedByBalances,
   lenderAccounts,
   openAccounts,
-  paymentsAfter,
   placement,
   postTransfers,
-  remainingOf,
-  reversalsAfter,
-  reversalsOfLoans,
 } from "@collections/bookings";
 import {
   type CheckedRow,
@@ -20,7 +15,6 @@ import {
   type ImportRun,
   importRun,
   insertCases,
-  type LaterMoney,
   type LenderDefaults,
   lockCasesForImport,
   NO_LATER_MONEY,
@@ -37,18 +31,16 @@ import {
   inTurns,
   isUniqueViolation,
   newId,
-  publicId,
   sqlState,
   transaction,
   type Tx,
 } from "@collections/database";
-import { lockFieldPartnerState } from "@collections/field-partners";
 import type { LenderProfile } from "@collections/lenders";
 import { applyExcess } from "./apply-excess.ts";
 import { signalCaseChange } from "./case-channel.ts";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent, emitCaseEvents } from "./event.ts";
-import { laterMoney } from "./later-money.ts";
+import { asOf, holdersOf, laterThanBalances } from "./balance-facts.ts";
 import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
 import { asRefusedBefore, refusedByCase, repeatedImport } from "./repeated-import.ts";
 
@@ -335,80 +327,6 @@ async function currentCases(
       : [],
   );
   return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
-}
-
-/**
- * Returns, by loan, what the row's balance leaves out: payments that were captured after `outstandingAsOf` and reversals
- * after it, over all cycles, in the row's currency. Loans without any are left out.
- */
-async function laterThanBalances(
-  tx: Tx,
-  rows: readonly CheckedRow[],
-  current: ReadonlyMap<string | undefined, ImportedCase>,
-  lenderId: string,
-): Promise<Map<string | undefined, { readonly money: LaterMoney; readonly bookings: readonly Booking[] }>> {
-  const balances = rows.flatMap((one) => {
-    const after = asOf(one);
-    const known = current.has(one.sourceLoanNumber);
-    return "row" in one && one.row.action === "upsert" && after && known
-      ? [{ lenderId, loan: one.sourceLoanNumber, after, currency: one.row.currency }]
-      : [];
-  });
-  const [payments, reversals] = await Promise.all([paymentsAfter(tx, balances), reversalsAfter(tx, balances)]);
-  const loanOf = ({ sourceLoanNumber }: Pick<Booking, "sourceLoanNumber">) => sourceLoanNumber;
-  const [paid, reversed] = [Map.groupBy(payments, loanOf), Map.groupBy(reversals, loanOf)];
-
-  // Excess is applied only on a case without an outstanding amount, so it is read only for these.
-  const overpaid = balances
-    .map(({ loan }) => loan)
-    .filter(
-      (loan) => current.get(loan)?.outstandingMinor === 0n && paid.get(loan)?.some((one) => one.excessMinor > 0n),
-    );
-  const all = Map.groupBy(await reversalsOfLoans(tx, lenderId, overpaid), loanOf);
-  const applied = await excessAppliedByBalances(tx, lenderId, overpaid);
-  const isOverpaid = new Set(overpaid);
-
-  return new Map(
-    balances.flatMap(({ loan, currency }) => {
-      const isInCurrency = (one: Pick<Booking, "currency">) => one.currency === currency;
-      const bookings = (paid.get(loan) ?? []).filter(isInCurrency);
-      const later = (reversed.get(loan) ?? []).filter(isInCurrency);
-      const heldOf = (booking: Booking) =>
-        isOverpaid.has(loan) && booking.caseId === current.get(loan)?.id
-          ? remainingOf(booking, all.get(loan) ?? [], applied).excessMinor
-          : 0n;
-      const money = laterMoney({ bookings, reversals: later, ofBookings: later, heldOf });
-      return money.payments.length + money.reversals.length === 0 ? [] : [[loan, { money, bookings }] as const];
-    }),
-  );
-}
-
-/**
- * Returns, by loan, the field partners who keep a collected case that its row may reopen. Locks the field partners, so that
- * a concurrent suspension waits.
- */
-async function holdersOf(
-  tx: Tx,
-  loans: readonly (string | undefined)[],
-  current: ReadonlyMap<string | undefined, ImportedCase>,
-): Promise<Map<string | undefined, object>> {
-  const held = loans.flatMap((loan) => {
-    const { status, assignedFieldPartnerId: id } = current.get(loan)!;
-    return status === "collected" && id !== null ? [{ loan, id }] : [];
-  });
-  const holders = new Map<string, object>();
-  for (const id of [...new Set(held.map((one) => one.id))].toSorted()) {
-    const holder = await lockFieldPartnerState(tx, id);
-    if (holder?.state === "active") holders.set(id, { id: publicId("fp", id), displayName: holder.displayName });
-  }
-  return new Map(held.flatMap(({ loan, id }) => (holders.has(id) ? [[loan, holders.get(id)!] as const] : [])));
-}
-
-/** Returns the row's `outstandingAsOf`, if it has one. */
-function asOf(checked: CheckedRow): Date | undefined {
-  return "row" in checked && checked.row.action === "upsert"
-    ? (checked.row.details.outstandingAsOf ?? undefined)
-    : undefined;
 }
 
 function insertNewCases(tx: Tx, plans: readonly PlannedRow[], now: Date): Promise<ImportedCase[]> {

@@ -3,7 +3,7 @@ import { earningsOfCases } from "@collections/earnings";
 import type { FieldPartner } from "@collections/field-partners";
 import { type Lender, updateLender } from "@collections/lenders";
 import { beforeEach, describe, expect, test } from "vitest";
-import { aCase, aFieldPartner, aLender, flowsDatabase, VAULT } from "../../tests/fixture.ts";
+import { aCase, aFieldPartner, aLender, BORROWER, flowsDatabase, importRow, VAULT } from "../../tests/fixture.ts";
 import { aReversal, bookPayment, expectCorrectBooks, reversed } from "../../tests/reversals.ts";
 
 const database = await flowsDatabase();
@@ -60,6 +60,42 @@ describe("excess that is applied after the lender changed its commission", () =>
       [2_000n, 25_000n, 50n],
       [8_000n, 25_000n, 150n],
     ]);
+    await expectCorrectBooks(database, lender);
+  });
+
+  test.each([
+    { percent: "0", earned: [] },
+    { percent: "2.5", earned: [[8_000n, 25_000n, 200n]] },
+  ])("by a balance earns at the booking's rate of $percent %", async ({ percent, earned }) => {
+    ({ lender } = await aLender(database, { commissionPercent: percent }));
+    const asOf = (day: number) => new Date(Date.UTC(2026, 0, day)).toISOString();
+    const row = { outstandingAmount: 100, outstandingAsOf: asOf(1) };
+    theCase = await aCase(database, lender, { fieldPartner, row });
+    const { sourceLoanNumber: loan } = theCase;
+    await database.pool.query("update cases.collection_case set assigned_since = $1 where lender_id = $2", [
+      asOf(2),
+      lender.id,
+    ]);
+    for (const [reference, amount, day] of [
+      ["A", 100, 5],
+      ["B", 80, 6],
+    ] as const) {
+      await bookPayment(database, lender, { loan, reference, amount, paidAt: new Date(asOf(day)) });
+    }
+    await changeCommission("10");
+    await importRow(database, lender, {
+      sourceLoanNumber: loan,
+      ...BORROWER,
+      outstandingAmount: 200,
+      outstandingAsOf: asOf(3),
+    });
+    expect(await earningsOnSecond()).toEqual(earned);
+    // The case is open again, so the commission waits for its end.
+    const { rows } = await database.pool.query(
+      "select 1 from earnings.earning where lender_id = $1 and base_before_minor is not null and status <> 'pending'",
+      [lender.id],
+    );
+    expect(rows).toEqual([]);
     await expectCorrectBooks(database, lender);
   });
 

@@ -13,13 +13,13 @@ import { lockFieldPartnerState } from "@collections/field-partners";
 import { laterMoney } from "../case/later-money.ts";
 import type { ReversalRequest } from "./reversal-request.ts";
 
-/** What has changed the payments of a loan since they were booked. */
+/** The reversals of a loan, and the excess that balances have applied. */
 export interface LoanChanges {
   readonly reversals: readonly Reversal[];
   readonly applied: readonly AppliedExcess[];
 }
 
-/** Returns what earlier reversals and balances have left of a payment. */
+/** Returns the part of a payment that is not reversed, divided into applied amount and excess. */
 export function remainingAfter(booking: Booking, { reversals, applied }: LoanChanges): RemainingPayment {
   return remainingOf(booking, reversals, applied);
 }

@@ -128,6 +128,36 @@ describe("the amounts of a case", () => {
     await expectBooksToHold();
   });
 
+  test("excess that keeps the case collected earns a commission that is credited at once", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 80);
+    await pay(loan, "B", 80);
+    const { statusAfter } = await reversed(database, aReversal(lender, loan, "A", { amount: "40" }));
+    expect(statusAfter).toBe("collected");
+    const lines = await earnings(loan);
+    expect(lines.toSorted(([one], [other]) => Number(one - other))).toEqual([
+      [-100n, "credited"],
+      [50n, "credited"],
+      [100n, "credited"],
+      [200n, "credited"],
+    ]);
+    await expectBooksToHold();
+  });
+
+  test("excess of the oldest payment is applied first, whichever was booked first", async () => {
+    const loan = await aLoan();
+    await pay(loan, "A", 100);
+    await pay(loan, "later", 50);
+    await pay(loan, "older", 50, new Date(Date.now() - DAY_MS));
+    const { reapplied } = await reversed(database, aReversal(lender, loan, "A", { amount: "30" }));
+    const { rows } = await database.pool.query<{ reference: string }>(
+      "select reference from ledger.payment_booking where id = any ($1::uuid[])",
+      [reapplied.map(({ bookingId }) => bookingId)],
+    );
+    expect(rows).toEqual([{ reference: "older" }]);
+    await expectBooksToHold();
+  });
+
   test("when the case is cleared again, case.closed is sent again and pending earnings are credited", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 100);
@@ -258,7 +288,7 @@ describe("the state of a case", () => {
     await expectBooksToHold();
   });
 
-  test("the earlier case owes a payment in another currency than the current case", async () => {
+  test("an earlier case in another currency owes its own payment", async () => {
     const loan = await aLoan();
     await pay(loan, "A", 60, new Date(Date.now() - 2 * DAY_MS));
     await pay(loan, "B", 80, new Date(Date.now() - DAY_MS));

@@ -10,28 +10,25 @@ import {
   hasParts,
   lastRunOf,
   lockReconciliations,
-  markFound,
   markPrevious,
   marksOf,
   paymentsOfWindow,
   type ReconciliationDifference,
-  type ReconciliationFault,
   type ReconciliationRun,
   reconciliationRun,
   type ReconciliationWindow,
-  recordDifferences,
   recordGone,
   recordReconciliationCost,
   recordRun,
-  RunDigest,
   type RunKey,
-  type RunTotals,
   StagedKeys,
 } from "@collections/bookings";
 import { type EntityManager, isUniqueViolation, newId, transaction, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { compareStaged } from "./compare-staged.ts";
+import { DifferenceStore } from "./difference-store.ts";
+import { FoundMarks } from "./found-marks.ts";
 import type { CheckedPaymentRow, FaultyPaymentRow } from "./payment-row.ts";
 import { stagePage } from "./stage-page.ts";
 
@@ -73,6 +70,7 @@ export interface ReconcileRequest {
   readonly mostPerList: number;
   /** Is called with the number of rows that were read so far. */
   readonly onProgress?: (rows: number) => void;
+  readonly log?: { warn(facts: object, message: string): void };
 }
 
 /** The result of a run. */
@@ -89,8 +87,8 @@ export interface Reconciliation {
 }
 
 /**
- * Another reconciliation of the lender is running. Only one runs at a time, so that a lender cannot use up the database's
- * time. Try again when it has ended.
+ * Another reconciliation of the lender is running. Only one runs at a time, to limit the load on the database. Try again when
+ * it has ended.
  *
  * @example
  * const asked = { lender, runId: newId(), requestedBy: "operator", fileName: null, mostPerList: 500 };
@@ -111,26 +109,40 @@ export class ReconciliationRunningError extends Error {
 
 /**
  * Compares a lender's list of payments with the bookings, and stores the result as a run (contract: Reconciliation). It
- * changes no payment. Everything is one transaction: a run that is killed leaves nothing. The cost of a request is recorded
- * outside of it, so that a run that fails counts, too. The memory that it needs does not grow with the number of rows and payments. Throws ReconciliationRunningError.
+ * changes no payment. Everything is one transaction, so a run that is killed leaves nothing. The memory does not grow with
+ * the number of rows and payments. Throws ReconciliationRunningError.
+ *
+ * The cost of a request is recorded in transactions of its own, because a run that fails counts, too. A run that is killed
+ * counts as MAX_RECONCILED_ROWS. If the cost cannot be recorded at the end, the failure is logged, and the result of the run
+ * is the same.
  *
  * @example
  * const asked = { lender, runId: newId(), requestedBy: "operator", fileName: null, mostPerList: 500 };
  * await reconcile(em, { ...asked, window: { from, to }, rows: [[checked]] });
  */
 export async function reconcile(em: EntityManager, request: ReconcileRequest): Promise<void> {
-  const key = { lenderId: request.lender.id, runId: request.runId };
+  const { lender, runId, fileName, log } = request;
+  const key = { lenderId: lender.id, runId };
   if (await reconciliationRun(em, key)) return;
   const cost = { compared: 0 };
+  if (fileName !== null) return compareAndStore(em, key, request, cost);
+  const attempt = { lenderId: lender.id, id: newId() };
+  await recordReconciliationCost(em, { ...attempt, compared: MAX_RECONCILED_ROWS });
+  try {
+    await compareAndStore(em, key, request, cost);
+  } finally {
+    await recordReconciliationCost(em, { ...attempt, ...cost }).catch((error: unknown) =>
+      log?.warn({ lenderId: lender.id, runId, error }, "the cost of a reconciliation was not recorded"),
+    );
+  }
+}
+
+async function compareAndStore(em: EntityManager, key: RunKey, request: ReconcileRequest, cost: Cost): Promise<void> {
   try {
     await transaction(em, (tx) => compare(tx, key, request, cost));
   } catch (error) {
     // A process of an earlier version, which takes no lock, has stored the run for a repeat of this request.
     if (!isUniqueViolation(error) || !(await reconciliationRun(em, key))) throw error;
-  } finally {
-    if (request.fileName === null && cost.compared > 0) {
-      await recordReconciliationCost(em, { lenderId: key.lenderId, id: newId(), compared: cost.compared });
-    }
   }
 }
 
@@ -179,8 +191,8 @@ async function firstDifferences(
   }
 }
 
-/** What a run has read and compared so far. */
 interface Cost {
+  /** The number of rows and bookings that the run has read and compared so far. */
   compared: number;
 }
 
@@ -272,42 +284,6 @@ async function stageAllRows(
   await staging;
 }
 
-/** Marks what a run finds, so that the differences of the previous run that it does not find are gone. */
-class FoundMarks {
-  readonly #tx: Tx;
-  readonly #key: RunKey;
-  readonly #isNeeded: boolean;
-  #place = 0;
-
-  constructor(tx: Tx, key: RunKey, isNeeded: boolean) {
-    this.#tx = tx;
-    this.#key = key;
-    this.#isNeeded = isNeeded;
-  }
-
-  add(differences: readonly FoundDifference[]): void {
-    if (!this.#isNeeded) return;
-    // The first row of a repeated payment counts.
-    const counted = differences.filter(({ duplicateOf }) => duplicateOf === undefined);
-    this.#mark(counted.map(({ row, payment }) => (row ?? payment)!));
-  }
-
-  addRejected(rows: readonly FaultyPaymentRow[]): void {
-    if (!this.#isNeeded) return;
-    this.#mark(
-      rows.flatMap(({ loan, reference }) => (loan === null || reference === null ? [] : [{ loan, reference }])),
-    );
-  }
-
-  #mark(rows: readonly { readonly loan: string; readonly reference: string }[]): void {
-    markFound(
-      this.#tx,
-      this.#key,
-      rows.map(({ loan, reference }) => ({ loan, reference, position: this.#place++ })),
-    );
-  }
-}
-
 /** Stores the first differences that are gone, deletes all marks of the run, and returns the number of all. */
 async function recordGoneOf(tx: Tx, key: RunKey, most: number): Promise<number> {
   let count = 0;
@@ -316,109 +292,4 @@ async function recordGoneOf(tx: Tx, key: RunKey, most: number): Promise<number> 
     count += gone.length;
   }
   return count;
-}
-
-/** The result of storing the differences of a run. */
-interface StoredDifferences {
-  readonly totals: Pick<RunTotals, "lists" | "isComplete">;
-  readonly stored: number;
-  readonly digest: Buffer;
-}
-
-/** Counts and numbers the differences of a run, and stores the first ones of each list. */
-class DifferenceStore {
-  readonly #tx: Tx;
-  readonly #key: RunKey;
-  readonly #mostPerList: number;
-  readonly #noun: string;
-  readonly #lists = Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, 0])) as Record<DifferenceList, number>;
-  #place = 0;
-  readonly #digest: RunDigest;
-
-  constructor(
-    tx: Tx,
-    key: RunKey,
-    { mostPerList, isFile }: { readonly mostPerList: number; readonly isFile: boolean },
-  ) {
-    this.#tx = tx;
-    this.#key = key;
-    this.#mostPerList = mostPerList;
-    this.#noun = isFile ? "Line" : "Row";
-    this.#digest = new RunDigest(key);
-  }
-
-  addRejected(rows: readonly FaultyPaymentRow[]): void {
-    this.#store(
-      rows.map(({ position, loan, reference, faults }) => ({
-        ...this.#differenceOf({ list: "rejected", row: null, payment: null }),
-        position,
-        loan,
-        reference,
-        faults,
-      })),
-    );
-  }
-
-  add(found: readonly FoundDifference[]): void {
-    this.#store(found.map((one) => this.#differenceOf(one)));
-  }
-
-  /** Returns the number of differences of each list, whether all are stored, and their digest. Call it once, at the end. */
-  end(): StoredDifferences {
-    const isComplete = Object.values(this.#lists).every((count) => count <= this.#mostPerList);
-    return { totals: { lists: { ...this.#lists }, isComplete }, stored: this.#place, digest: this.#digest.end() };
-  }
-
-  #store(differences: readonly ReconciliationDifference[]): void {
-    const kept = differences.filter(({ list }) => (this.#lists[list] += 1) <= this.#mostPerList);
-    const numbered = kept.map((difference) => ({ ...difference, place: this.#place++ }));
-    recordDifferences(this.#tx, this.#key, numbered);
-    this.#digest.add(numbered);
-  }
-
-  #differenceOf(found: FoundDifference): ReconciliationDifference {
-    const { list, row, payment } = found;
-    return {
-      ...this.#key,
-      place: 0,
-      list,
-      loan: row?.loan ?? payment?.loan ?? null,
-      reference: row?.reference ?? payment?.reference ?? null,
-      position: row?.position ?? null,
-      rowMinor: row?.amountMinor ?? null,
-      rowCurrency: row?.currency ?? null,
-      rowPaidAt: row?.paidAt ?? null,
-      rowMode: row?.mode ?? null,
-      isLoanKnown: row?.isLoanKnown ?? true,
-      bookingId: payment?.bookingId ?? null,
-      bookedLoan: payment?.loan ?? null,
-      bookedReference: payment?.reference ?? null,
-      bookedMinor: payment?.amountMinor ?? null,
-      reversedMinor: payment?.reversedMinor ?? null,
-      bookedCurrency: payment?.currency ?? null,
-      bookedPaidAt: payment?.paidAt ?? null,
-      faults: this.#faultsOf(found),
-    };
-  }
-
-  #faultsOf({ row, duplicateOf, conflicting, isOverLimit }: FoundDifference): ReconciliationFault[] {
-    const fault = (code: string, field: string, detail: string) => [
-      { code, pointer: `/rows/${row?.position}/${field}`, detail },
-    ];
-    if (duplicateOf !== undefined) {
-      const detail = `${this.#noun} ${duplicateOf} has the same loan and reference; send each payment once.`;
-      return fault("DUPLICATE_IN_REQUEST", "reference", detail);
-    }
-    if (conflicting) {
-      const detail =
-        `${this.#noun}s ${conflicting.join(", ")} have the same loan and reference, and different amounts. If they are parts ` +
-        "of one payment, send one row with their sum. If they are payments of their own, give each its own reference.";
-      return fault("PARTS_NOT_CLEAR", "amount", detail);
-    }
-    if (isOverLimit) {
-      const detail = "The loan has more than 20,000 rows and payments without a counterpart; send fewer rows for it.";
-      return fault("TOO_MANY_ON_LOAN", "loan", detail);
-    }
-    return [];
-  }
 }

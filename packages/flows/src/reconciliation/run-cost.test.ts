@@ -4,8 +4,8 @@ import type { Lender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { aCase, aLender, flowsDatabase } from "../../tests/fixture.ts";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { aCase, aLender, flowsDatabaseUrl, openDatabase } from "../../tests/fixture.ts";
 import type { CheckedPaymentRow } from "./payment-row.ts";
 import { reconcile, type ReconcileRequest, reconciliationOf } from "./reconcile.ts";
 
@@ -14,13 +14,16 @@ const window = { from: new Date("2026-11-20T18:30:00Z"), to: new Date("2026-11-2
 const ROWS_A_PAGE = 500;
 
 let database: Database;
+let admin: Database;
 let lender: Lender;
 let loan: string;
 let sent: string[] = [];
 
 beforeAll(async () => {
+  const url = await flowsDatabaseUrl();
   // All statistics of the tables come from this connection.
-  database = await flowsDatabase({ poolMax: 1, onStatement: ({ name }) => void sent.push(name ?? "") });
+  database = await openDatabase(url, { poolMax: 1, onStatement: ({ name }) => void sent.push(name ?? "") });
+  admin = await openDatabase(url, { poolMax: 1 });
 });
 
 beforeEach(async () => {
@@ -51,7 +54,10 @@ function* pagesOf(count: number, amount = "1"): Generator<CheckedPaymentRow[]> {
   }
 }
 
-async function run(rows: ReconcileRequest["rows"]): Promise<Readonly<Record<string, number>>> {
+async function run(
+  rows: ReconcileRequest["rows"],
+  options: Pick<ReconcileRequest, "log"> = {},
+): Promise<Readonly<Record<string, number>>> {
   const runId = newId();
   await reconcile(database.em(), {
     lender,
@@ -61,6 +67,7 @@ async function run(rows: ReconcileRequest["rows"]): Promise<Readonly<Record<stri
     window,
     rows,
     mostPerList: 10_000,
+    ...options,
   });
   const { totals } = (await reconciliationOf(database.em(), { lenderId: lender.id, runId }, 1))!.run;
   return { matched: totals.matched, ...totals.lists };
@@ -104,6 +111,15 @@ describe("a run whose rows all match", () => {
     expect(rows).toEqual([]);
   });
 });
+
+/** Reads the recorded costs of the lender by another connection than the run's. */
+async function costsOnDisk(): Promise<object[]> {
+  const { rows } = await admin.pool.query<object>(
+    "select compared::int from ledger.reconciliation_cost where lender_id = $1",
+    [lender.id],
+  );
+  return rows;
+}
 
 /** Returns how many rows of the schema `ledger` this connection has read since the database was created. */
 async function rowsRead(): Promise<number> {
@@ -153,6 +169,46 @@ describe("the cost of a run", () => {
     const { recent } = await reconciliationCosts(database.em(), lender.id);
     expect(recent).toMatchObject([{ compared: expect.any(Number) as number }]);
     expect(recent[0]!.compared).toBeGreaterThanOrEqual(3);
+  });
+
+  test("counts as 10,000 while the run has not ended, as after a kill", async () => {
+    const recent: object[] = [];
+    async function* watched(): AsyncGenerator<CheckedPaymentRow[]> {
+      recent.push(...(await costsOnDisk()));
+      yield* pagesOf(3);
+    }
+    await run(watched());
+    expect(recent).toEqual([{ compared: 10_000 }]);
+    const after = await costsOnDisk();
+    expect(after).toHaveLength(1);
+    expect(after).not.toEqual(recent);
+  });
+
+  describe("that cannot be recorded", () => {
+    const TABLE = "ledger.reconciliation_cost";
+
+    /** Yields the rows, and then makes the table of costs unusable until the end of the test. */
+    async function* losingCosts(rows: Iterable<CheckedPaymentRow[]>): AsyncGenerator<CheckedPaymentRow[]> {
+      onTestFinished(async () => {
+        await admin.pool.query(`alter table ${TABLE}_lost rename to reconciliation_cost`);
+      });
+      try {
+        yield* rows;
+      } finally {
+        await admin.pool.query(`alter table ${TABLE} rename to reconciliation_cost_lost`);
+      }
+    }
+
+    test("is logged, and the run is stored", async () => {
+      const warnings: string[] = [];
+      const log = { warn: (_facts: object, message: string) => void warnings.push(message) };
+      expect(await run(losingCosts(pagesOf(3)), { log })).toMatchObject({ onlyYours: 3 });
+      expect(warnings).toEqual(["the cost of a reconciliation was not recorded"]);
+    });
+
+    test("does not hide the error of the run", async () => {
+      await expect(run(losingCosts(failing()))).rejects.toThrow("the rows cannot be read");
+    });
   });
 
   test("counts from the end of the run, however long it takes", async () => {

@@ -37,8 +37,8 @@ export interface FileRow {
 }
 
 /**
- * Reads a line of the file as a row of an import. If a cell is empty, the field of the case keeps its value. A cell that
- * cannot be read is a fault only if its field is one of DECIDING_FIELDS.
+ * Reads a line of the file as a row of an import. An empty cell leaves the field of the case as it is. An unreadable cell
+ * is a fault if its field is in DECIDING_FIELDS; otherwise it is a warning.
  */
 export function readFileRow(cells: readonly string[], columns: Columns<Target>, rules: ReadingRules): FileRow {
   const row: ImportRow = {};

@@ -9,8 +9,8 @@ const MOST_LOGGED = 100;
 const FORWARDED_PAIR = /([a-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*))\s*([;,]|$)/gi;
 
 /**
- * Returns the hops of a header as `X-Forwarded-For` has them: addresses without ports, brackets and quotes, separated by
- * commas. What is no address stays as it is.
+ * Returns the hops of a header in the form of `X-Forwarded-For`: separated by commas. Ports, brackets and quotes of addresses
+ * are removed. A hop that is not an address, such as `unknown`, stays unchanged.
  */
 export function hopsOf(text: string, header: ProxyHeader): string {
   const hops =

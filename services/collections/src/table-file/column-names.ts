@@ -65,7 +65,7 @@ export class ColumnNames<Field extends string> {
     return this.rules.kinds[field];
   }
 
-  /** Returns the field with this name, in upper or lower case, as `--map` accepts it; undefined if there is none. */
+  /** Returns the field that `--map` names by `text`, in upper or lower case. Returns undefined for an unknown field. */
   fieldNamed(text: string): Field | undefined {
     const pair = this.rules.hasMetadata ? /^metadata\.(.+)$/i.exec(text.trim()) : null;
     if (pair) return `metadata.${pair[1]!}` as Field;

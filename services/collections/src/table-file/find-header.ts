@@ -10,7 +10,7 @@ export interface FoundHeader {
   readonly cells: readonly string[];
 }
 
-/** What the caller knows about the header. */
+/** The options of the command about the header, and the known column names. */
 export interface HeaderHints {
   readonly separator?: string | undefined;
   readonly headerLine?: number | undefined;
@@ -61,7 +61,7 @@ interface Candidate extends FoundHeader {
   readonly known: number;
 }
 
-/** Of two lines the first is better, and of two separators the one that finds more cells. */
+/** Prefers more known names, then the earlier line, then the separator that finds more cells. */
 function isBetter(one: Candidate, best: Candidate | undefined): boolean {
   if (best === undefined || one.known > best.known) return true;
   return one.known === best.known && one.line === best.line && one.cells.length > best.cells.length;

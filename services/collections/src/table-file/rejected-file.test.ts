@@ -71,7 +71,7 @@ test("continues no link and no other file of that name", async () => {
   expect(readFileSync(target, "utf8")).toBe(HEAD + written(2));
 });
 
-test("begins a new file of rejected rows if the earlier one is missing or shorter than recorded", async () => {
+test("begins a new file if the earlier one is missing or too short", async () => {
   const path = join(folder, "short.csv");
   for (const [before, name] of [
     [undefined, "short.rejected.csv"],

@@ -68,7 +68,7 @@ export async function openRejectedFile(
   };
 }
 
-/** Returns the path of the newest file of rejected rows of a file, or undefined if there is none. */
+/** Returns the path of the newest `….rejected.csv` beside `original`. Returns undefined if there is none. */
 export async function latestRejectedPath(original: string): Promise<string | undefined> {
   let latest: string | undefined;
   for (let count = 1; count <= MOST_FILES; count += 1) {

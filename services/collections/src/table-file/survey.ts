@@ -239,11 +239,11 @@ function identityOf(text: string): string {
   return "value" in reading ? reading.value.replace(/[.,]0+$/, "") : "";
 }
 
-/** The words for the two readings of a kind of column. */
+/** The option that decides between two readings of a column, and the words for them in messages. */
 interface Choice<Reading extends string> {
   readonly option: string;
   readonly words: Readonly<Record<Reading, string>>;
-  /** What the option takes. */
+  /** The value of the option for each reading. */
   readonly values: Readonly<Record<Reading, string>>;
 }
 

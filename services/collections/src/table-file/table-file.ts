@@ -20,7 +20,7 @@ export interface ReadFile extends TableFile {
   readonly sha256: string;
 }
 
-/** What a command knows about a file. */
+/** The options of a command about the format of a file. */
 export interface FileHints extends HeaderHints {
   readonly encoding?: Encoding | undefined;
 }

@@ -468,7 +468,7 @@ describe("the shape of a file", () => {
     );
   });
 
-  test("has a limit of the length of a line, which the message names", async () => {
+  test("refuses a line of more than 65,536 characters", async () => {
     const { line } = row();
     expect(await importOf({ content: csv(HEADER, line, `${"x".repeat(70_000)},${rest}`) })).toMatchObject(
       outcome({ stored: {}, refused: /line 3 has more than 65,536 characters/ }),
@@ -511,7 +511,7 @@ describe("a cell of phones", () => {
 });
 
 describe("the file of rejected rows", () => {
-  test("is not written in a dry run, and never over a file or a link", async () => {
+  test("is not written in a dry run, and replaces no link", async () => {
     const code = await lenderOf(INR, "IN");
     const path = aFile(csv(HEADER, `${aLoan()},,9820000001,500`));
     const target = join(folder, "target.txt");

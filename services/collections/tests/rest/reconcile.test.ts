@@ -1,83 +1,11 @@
-import { verifyBooks } from "@collections/flows";
-import { lenderByCode } from "@collections/lenders";
-import { withoutTriggers } from "@collections/testing";
 import * as fc from "fast-check";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { withoutTriggers } from "@collections/testing";
+import { describe, expect, test } from "vitest";
+import { aLender, aRow } from "../fixtures/fixture.ts";
+import { NO_DIFFERENCES, NOON, reconcilingLender, reported } from "./fixtures/reconciling-lender.ts";
 
-const PATH = "/api/v1/partner/payments/reconcile";
-const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
-const NOON = "2026-11-21T06:30:00.000Z";
-const NO_DIFFERENCES = {
-  onlyYours: [],
-  onlyOurs: [],
-  referenceDiffers: [],
-  amountDiffers: [],
-  onOtherLoan: [],
-  otherDay: [],
-  outsideWindow: [],
-  reversed: [],
-  rejected: [],
-};
-
-/** An answer to a reconciliation, as far as these tests read it. */
-interface Answer extends Record<string, unknown> {
-  readonly runId: string;
-  readonly clean: boolean;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly onlyYours: readonly {
-    readonly reference: string;
-    readonly confirm: { readonly path: string; readonly body: object } | null;
-  }[];
-  readonly rejected: readonly { readonly index: number; readonly errors: readonly { readonly code: string }[] }[];
-}
-
-let service: TestService;
-let lender: Awaited<ReturnType<typeof aLender>>;
-
-beforeAll(async () => {
-  service = await startTestService({ hasWorker: false });
-});
-
-beforeEach(async () => {
-  lender = await aLender(service);
-});
-
-/** Reconciles, and repeats the call while another one of the lender runs. */
-async function reconcile(rows: readonly unknown[], window: object = DAY): Promise<Answer> {
-  let answer;
-  do {
-    answer = await lender.call<Answer>("POST", PATH, { ...window, rows });
-  } while (answer.status === 429);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  return answer.body;
-}
-
-function reported(loan: string, reference: string, amount: number, paidAt: string | undefined = NOON): object {
-  return { loan, reference, amount, paidAt };
-}
-
-async function confirm(loan: string, reference: string, amount: number, paidAt = NOON): Promise<void> {
-  const { status } = await lender.confirm(loan, { amount, reference, paidAt, mode: "upi" });
-  expect(status).toBe(200);
-}
-
-/** Imports loans and confirms one payment on each. The loans are named `${prefix}-0` and so on. */
-async function confirmed(count: number, prefix = "LN"): Promise<object[]> {
-  await lender.importCases(Array.from({ length: count }, (_, index) => aRow(`${prefix}-${index}`)));
-  const rows = Array.from({ length: count }, (_, index) => [`${prefix}-${index}`, `utr_${index}`, index + 1] as const);
-  await Promise.all(rows.map((row) => confirm(...row)));
-  return rows.map((row) => reported(...row));
-}
-
-async function storedRuns(): Promise<object> {
-  const { rows } = await service.app.database.pool.query<object>(
-    `select (select count(*)::int from ledger.reconciliation_run r join lenders.lender l on l.id = r.lender_id and l.code = $1) as runs,
-       (select count(*)::int from ledger.reconciliation_row) as staged`,
-    [lender.code],
-  );
-  return rows[0]!;
-}
+const own = reconcilingLender();
+const { reconcile, confirm, confirmed, storedRuns } = own;
 
 test("a reconciliation of 214 payments names the one that is not booked, its confirm call books it, and the next run has no difference", async () => {
   const rows = [...(await confirmed(213)), reported("LN-7", "utr_missing", 12.5)];
@@ -92,7 +20,7 @@ test("a reconciliation of 214 payments names the one that is not booked, its con
     previous: null,
   });
   const { path, body } = first.onlyYours[0]!.confirm!;
-  expect(await lender.call("POST", path, body)).toMatchObject({ status: 200, body: { reference: "utr_missing" } });
+  expect(await own.lender.call("POST", path, body)).toMatchObject({ status: 200, body: { reference: "utr_missing" } });
   expect(await reconcile(rows)).toMatchObject({
     ...NO_DIFFERENCES,
     clean: true,
@@ -108,7 +36,7 @@ test("a reconciliation of 214 payments names the one that is not booked, its con
 });
 
 test("a reconciliation has each difference in one list, with the row and the booked payment", async () => {
-  await lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan)));
+  await own.lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan)));
   await confirm("A", "same", 100);
   await confirm("A", "ours", 101);
   await confirm("B", "amount", 102);
@@ -141,11 +69,11 @@ test("a reconciliation has each difference in one list, with the row and the boo
     ],
     rejected: [{ index: 7, loan: "A", reference: "same", errors: [{ code: "DUPLICATE_IN_REQUEST" }] }],
   });
-  expect((await lender.getCase("A")).body).toMatchObject({ totalCollected: 201 });
+  expect((await own.lender.getCase("A")).body).toMatchObject({ totalCollected: 201 });
 });
 
 test("a row whose reference is booked on another loan is onOtherLoan, whatever its day and amount", async () => {
-  await lender.importCases(
+  await own.lender.importCases(
     ["A", "B", ...Array.from({ length: 11 }, (_, index) => `C-${index}`)].map((loan) => aRow(loan)),
   );
   const paidAt = "2026-06-01T06:00:00.000Z";
@@ -153,7 +81,7 @@ test("a row whose reference is booked on another loan is onOtherLoan, whatever i
   await confirm("A", "part", 60, paidAt);
   await confirm("A", "reçu", 70, paidAt);
   await Promise.all(Array.from({ length: 11 }, (_, index) => confirm(`C-${index}`, "CASH", 50, paidAt)));
-  await withoutTriggers(service.app.database.pool, (client) =>
+  await withoutTriggers(own.service.app.database.pool, (client) =>
     client.query("update ledger.payment_booking set reference = normalize(reference, NFD) where reference = 'reçu'"),
   );
   const rows = [
@@ -176,7 +104,7 @@ test("a row whose reference is booked on another loan is onOtherLoan, whatever i
 });
 
 test("a reconciliation rejects a repeated row and compares the first one, even if their payment is older than the window", async () => {
-  await lender.importCases([aRow("A")]);
+  await own.lender.importCases([aRow("A")]);
   await confirm("A", "month", 105, "2026-10-01T06:00:00.000Z");
   expect(await reconcile([reported("A", "month", 105), reported("A", "month", 105)])).toMatchObject({
     otherDay: [{ loan: "A", reference: "month", yours: { index: 0 } }],
@@ -200,7 +128,7 @@ describe("several rows of one booked payment", () => {
     ["the booked amount after a row of another day", [later, booked], 0, { matched: 0, otherDay: 1, rejected: 1 }],
     ["no booked amount", [less, reported("A", "utr", 9)], 0, { matched: 0, amountDiffers: 1, rejected: 1 }],
   ])("%s leave one row", async (_what, given, keptIndex, counts) => {
-    await lender.importCases(["A", "B"].map((loan) => aRow(loan)));
+    await own.lender.importCases(["A", "B"].map((loan) => aRow(loan)));
     await confirm("A", "utr", 10);
     await confirm("B", "utr_2", 5);
     // The rows of other payments are stored between them, in pages of their own.
@@ -215,7 +143,7 @@ describe("several rows of one booked payment", () => {
 });
 
 test("the window of a reconciliation includes its beginning and excludes its end", async () => {
-  await lender.importCases([aRow("A")]);
+  await own.lender.importCases([aRow("A")]);
   await confirm("A", "before", 1, "2026-11-20T18:29:59.999Z");
   await confirm("A", "first", 2, "2026-11-20T18:30:00.000Z");
   await confirm("A", "last", 4, "2026-11-21T18:29:59.999Z");
@@ -228,11 +156,11 @@ test("the window of a reconciliation includes its beginning and excludes its end
 });
 
 test("a row of a reversed payment is in the list reversed unless it has the amount that is left; a wholly reversed payment needs no row", async () => {
-  await lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan, { outstandingAmount: 5_000 })));
+  await own.lender.importCases(["A", "B", "C", "D", "E"].map((loan) => aRow(loan, { outstandingAmount: 5_000 })));
   const reverse = async (loan: string, fields: object) => {
     const reversal = { reference: "utr", reversalReference: `rev_${loan}`, reversedAt: "2026-11-22T06:00:00Z" };
     const path = `/api/v1/partner/cases/${loan}/payments/reverse`;
-    expect(await lender.call("POST", path, { ...reversal, reason: "bounced", ...fields })).toMatchObject({
+    expect(await own.lender.call("POST", path, { ...reversal, reason: "bounced", ...fields })).toMatchObject({
       status: 200,
     });
   };
@@ -259,7 +187,7 @@ test("a row of a reversed payment is in the list reversed unless it has the amou
     ],
   });
   // The payment of D belonged to another loan, where it is confirmed under the same reference.
-  await lender.importCases([aRow("F")]);
+  await own.lender.importCases([aRow("F")]);
   await confirm("F", "utr", 100);
   expect(
     await reconcile([reported("C", "utr", 60), reported("B", "utr", 60), reported("F", "utr", 100)]),
@@ -271,7 +199,7 @@ test("a row of a reversed payment is in the list reversed unless it has the amou
 });
 
 test("a row without paidAt is compared, and its confirm call lacks paidAt", async () => {
-  await lender.importCases([aRow("A")]);
+  await own.lender.importCases([aRow("A")]);
   await confirm("A", "utr_1", 10);
   const rows = [
     { loan: "A", reference: "utr_1", amount: 10 },
@@ -283,10 +211,10 @@ test("a row without paidAt is compared, and its confirm call lacks paidAt", asyn
 });
 
 test("a reference is compared in its composed Unicode form, also if an earlier version booked it decomposed", async () => {
-  await lender.importCases([aRow("A"), aRow("B")]);
+  await own.lender.importCases([aRow("A"), aRow("B")]);
   await confirm("A", "reçu-1", 10);
   await confirm("B", "reçu-2", 20, "2026-10-01T06:00:00.000Z");
-  await withoutTriggers(service.app.database.pool, (client) =>
+  await withoutTriggers(own.service.app.database.pool, (client) =>
     client.query("update ledger.payment_booking set reference = normalize(reference, NFD) where reference like 're%'"),
   );
   const rows = [reported("A", "reçu-1".normalize("NFD"), 10), reported("B", "reçu-2", 20)];
@@ -297,7 +225,7 @@ test("a reference is compared in its composed Unicode form, also if an earlier v
 });
 
 test("amounts are read in the currency of the loan's case, and sums are by currency", async () => {
-  await lender.importCases([aRow("A"), aRow("K", { currency: "KWD" })]);
+  await own.lender.importCases([aRow("A"), aRow("K", { currency: "KWD" })]);
   await confirm("K", "utr_k", 1.125);
   const rows = [reported("K", "utr_k", 1.125), reported("A", "utr_a", 1.125), reported("NEW", "utr_n", 2.5)];
   expect(await reconcile(rows)).toMatchObject({
@@ -348,7 +276,7 @@ test("an unknown field of a row causes a warning, whatever its value", async () 
 });
 
 test("each row is compared or rejected, whatever it contains, and the run is stored", async () => {
-  await lender.importCases([aRow("A")]);
+  await own.lender.importCases([aRow("A")]);
   const odd = fc.oneof(
     fc.string({ unit: "binary", maxLength: 200 }),
     fc.constantFrom("\u0000", "\ud800", "\u200b", "\u0344".repeat(128), "\u{10ffff}".repeat(128)),
@@ -379,100 +307,21 @@ test("each row is compared or rejected, whatever it contains, and the run is sto
   );
 });
 
-test.each([
-  ["a window that ends before it begins", { from: DAY.to, to: DAY.from }, "INVALID_DATE"],
-  ["an empty window", { from: DAY.from, to: DAY.from }, "INVALID_DATE"],
-  ["a window of more than 32 days", { from: "2026-10-01T00:00:00Z", to: "2026-11-02T00:00:00.001Z" }, "INVALID_DATE"],
-  ["a window without a zone", { from: "2026-11-20T18:30:00", to: DAY.to }, "NOT_UTC"],
-  ["no window", { from: undefined }, "REQUIRED"],
-  ["rows that are not an array", { rows: {} }, "WRONG_TYPE"],
-])("a reconciliation with %s is refused, and no run is stored", async (_what, fields, code) => {
-  const { status, body } = await lender.call("POST", PATH, { ...DAY, rows: [], ...fields });
-  expect({ status, code: body["code"] }).toEqual({ status: 422, code });
-  expect(await storedRuns()).toEqual({ runs: 0, staged: 0 });
-});
-
-test("a reconciliation may have a window that ends in the future", async () => {
-  expect(await reconcile([], { from: "2026-11-20T18:30:00Z", to: "2026-12-20T18:30:00Z" })).toMatchObject({
-    clean: true,
-  });
-});
-
-describe("the limit of rows in a reconciliation", () => {
-  const rows = Array.from({ length: 10_001 }, (_, index) => reported("A", `utr_${index}`, 1));
-
-  test("10,000 rows are compared", async () => {
-    await lender.importCases([aRow("A")]);
-    await confirm("A", "utr_77", 1);
-    const answer = await reconcile(rows.slice(0, 10_000));
-    expect(answer.counts).toMatchObject({ matched: 1, onlyYours: 9_999 });
-    expect(answer.onlyYours).toHaveLength(9_999);
-    expect(await storedRuns()).toEqual({ runs: 1, staged: 0 });
-  });
-
-  test("10,001 rows are refused with TOO_MANY_ROWS, and no run is stored", async () => {
-    const { status, body } = await lender.call("POST", PATH, { ...DAY, rows });
-    expect({ status, code: body["code"] }).toEqual({ status: 422, code: "TOO_MANY_ROWS" });
-    expect(await storedRuns()).toEqual({ runs: 0, staged: 0 });
-  });
-});
-
 test("payments and loans of another lender are neither compared nor shown", async () => {
   const rows = await confirmed(3, "SHARED");
-  lender = await aLender(service);
-  await lender.importCases([aRow("OWN")]);
+  own.lender = await aLender(own.service);
+  await own.lender.importCases([aRow("OWN")]);
   const answer = await reconcile([...rows, reported("OWN", "utr_1", 2)]);
   expect(answer).toMatchObject({ counts: { matched: 0, onlyYours: 4, onOtherLoan: 0 }, ours: [], onlyOurs: [] });
   expect(answer.onlyYours.filter(({ confirm: call }) => call !== null)).toMatchObject([{ loan: "OWN" }]);
 });
 
-test("a reconciliation gets RATE_LIMITED while another one of the lender runs, and succeeds afterwards", async () => {
-  const rows = await confirmed(2);
-  const { id } = (await lenderByCode(service.app.database.em(), lender.code))!;
-  const running = await service.app.database.pool.connect();
-  try {
-    await running.query("begin");
-    await running.query("select pg_advisory_xact_lock(hashtextextended('ledger.reconciliations/' || $1, 0))", [id]);
-    const { status, body, headers } = await lender.call("POST", PATH, { ...DAY, rows });
-    expect({ status, body, headers }).toMatchObject({
-      status: 429,
-      body: { code: "RATE_LIMITED" },
-      headers: { "retry-after": "2" },
-    });
-    expect(await storedRuns()).toEqual({ runs: 0, staged: 0 });
-  } finally {
-    await running.query("rollback");
-    running.release();
-  }
-  expect(await reconcile(rows)).toMatchObject({ clean: true });
-});
-
-test("concurrent reconciliations of the same rows run one after the other, and have the same result", async () => {
-  const rows = [...(await confirmed(40)), reported("LN-1", "utr_missing", 5)];
-  const answers = await Promise.all(Array.from({ length: 6 }, () => reconcile(rows)));
-  const expected = { matched: 40, onlyYours: 1, onlyOurs: 0 };
-  for (const { counts } of answers) expect(counts).toMatchObject(expected);
-  expect(await storedRuns()).toEqual({ runs: new Set(answers.map(({ runId }) => runId)).size, staged: 0 });
-});
-
-test("a reconciliation while payments are confirmed finds each row booked or missing, and the books stay correct", async () => {
-  const rows = await confirmed(30);
-  const later = Array.from({ length: 30 }, (_, index) => [`LN-${index}`, `late_${index}`, 3] as const);
-  const [answer] = await Promise.all([
-    reconcile([...rows, ...later.map((row) => reported(...row))]),
-    ...later.map((row) => confirm(...row)),
-  ]);
-  const { counts } = answer;
-  expect(counts["matched"]! + counts["onlyYours"]!).toBe(60);
-  expect(await reconcile([...rows, ...later.map((row) => reported(...row))])).toMatchObject({ clean: true });
-  const { id } = (await lenderByCode(service.app.database.em(), lender.code))!;
-  expect(await verifyBooks(service.app.database.em(), { lenderId: id, now: new Date() })).toMatchObject({ ok: true });
-});
-
 test("a suspended lender may reconcile", async () => {
   await confirmed(1);
-  await service.app.database.pool.query("update lenders.lender set state = 'suspended' where code = $1", [lender.code]);
-  await expect.poll(async () => (await lender.importCases([aRow("X")])).status).toBe(403);
+  await own.service.app.database.pool.query("update lenders.lender set state = 'suspended' where code = $1", [
+    own.lender.code,
+  ]);
+  await expect.poll(async () => (await own.lender.importCases([aRow("X")])).status).toBe(403);
   expect((await reconcile([])).counts).toMatchObject({ onlyOurs: 1 });
 });
 
@@ -491,7 +340,7 @@ test("rows in paise are named once, if nine of ten differing rows are exactly 10
     },
   ];
   expect(answer.warnings).toEqual(warnings);
-  const stored = await lender.call("GET", `/api/v1/partner/payments/reconcile/${answer.runId}`);
+  const stored = await own.lender.call("GET", `/api/v1/partner/payments/reconcile/${answer.runId}`);
   expect(stored.body).toMatchObject({ warnings });
 
   const twoOthers = inPaise.map((row, index) => (index < 3 ? { ...row, amount: row.amount + 7 } : row));

@@ -267,3 +267,28 @@ test("only anchors reveal a booking that a superuser changed together with the h
     { code: "ANCHOR_MISMATCH", detail: expect.stringMatching(/^Block \d+ was anchored at/) },
   ]);
 });
+
+test("`ledger verify` without anchors names blocks that lost the record of their anchor", async () => {
+  const settings = { LEDGER_ANCHOR: `file:${join(folder, "emptied.jsonl")}` };
+  const emptied = await startTestService({ hasWorker: false, settings });
+  const { app, databaseUrl } = emptied;
+  const { code } = await aLender(emptied);
+  await (await aLender(emptied)).importCases([aRow("LN-1")]);
+  await extendChains(app);
+  await anchorChains(app);
+  // A block is reported if it is older than LEDGER_ANCHOR_INTERVAL and 15 minutes.
+  await withoutTriggers(app.database.pool, (client) =>
+    client.query("update ledger.chain_block set created_at = created_at - interval '1 hour'"),
+  );
+  const own = commandsInProcess({ DATABASE_URL: databaseUrl, ...settings });
+  const notProven = async (...args: string[]) => {
+    const { stdout } = await own("ledger", "verify", ...args, "--json");
+    return (JSON.parse(stdout) as Report).notProven;
+  };
+  const advice = expect.stringContaining("Run ledger verify --anchor") as string;
+  expect(await notProven()).toEqual([advice]);
+  await app.database.pool.query("delete from ledger.anchor");
+  const lost = expect.stringMatching(/^A block from 20.* is not anchored; there is no anchor yet\./) as string;
+  expect(await notProven()).toEqual([advice, lost]);
+  expect(await notProven("--lender", code)).toEqual([advice]);
+});

@@ -1,5 +1,6 @@
 import { signingKey } from "@collections/signing";
 import { Client } from "pg";
+import { ASSIGN_EVERY_CASE } from "./assign-every-case.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 import { CURRENCY, loanNumber, type Loans, loansOf, OUTSTANDING } from "../load/payment.ts";
 import { operator, startService } from "../server/service.ts";
@@ -33,8 +34,8 @@ const ROWS_AT_A_TIME = 1_000;
 
 /**
  * Fills an empty database through the public interfaces: operators register lenders and a field partner, lenders import
- * loans. An operator can only assign one case at a time, so only the first case of each lender is assigned that way;
- * SQL assigns the other cases to the same field partner.
+ * loans. An operator assigns the first case of each lender, which opens the field partner's accounts. SQL assigns the other
+ * cases to the same field partner, because the command needs minutes for a million of them.
  */
 export async function fillBooks(databaseUrl: string, groups: readonly Group[]): Promise<Books> {
   const service = await startService({ databaseUrl, role: "server" });
@@ -93,14 +94,7 @@ export async function importLoans(url: URL, key: LenderKey, loans: Loans): Promi
 async function assignOthers(databaseUrl: string): Promise<Record<string, string>> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
-  const { rows: holders } = await client.query<{ id: string }>(
-    "select assigned_field_partner_id as id from cases.collection_case where assigned_field_partner_id is not null limit 1",
-  );
-  await client.query(
-    `update cases.collection_case set status = 'assigned', assigned_field_partner_id = $1
-     where assigned_field_partner_id is null`,
-    [holders[0]?.id],
-  );
+  await client.query(ASSIGN_EVERY_CASE, [false]);
   await client.query("vacuum analyze cases.collection_case");
   const { rows } = await client.query<{ code: string; id: string }>("select code, id from lenders.lender");
   await client.end();

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BenchServer } from "../server/bench-server.ts";
+import { ASSIGN_EVERY_CASE } from "./assign-every-case.ts";
 import { type Books, fillBooks, importLoans, type LenderKey } from "./books.ts";
 import { addLenders } from "./more-lenders.ts";
 import { PAY_EVERY_LOAN } from "./one-statement.ts";
@@ -17,8 +18,9 @@ export interface GrownBooks {
   readonly loans: Loans;
 }
 
-/** The events of each loan: one for its import, and one for each of its nine payments. */
+/** The events of each loan: one for its import, one for its assignment, and one for each of its eight payments. */
 const EVENTS_PER_LOAN = 10;
+const PAYMENTS_PER_LOAN = EVENTS_PER_LOAN - 2;
 const CODE = "GROWN";
 const CHAIN_WITHIN_MS = 1_800_000;
 const POLL_MS = 500;
@@ -29,7 +31,7 @@ const POLL_MS = 500;
  * so `ledger verify` finds no problem.
  */
 export async function growBooks(
-  server: BenchServer,
+  server: Pick<BenchServer, "createDatabase">,
   name: string,
   { events, lenders, waiting }: BookSize,
   onProgress: (message: string) => void,
@@ -44,9 +46,9 @@ export async function growBooks(
   await importOthers(databaseUrl, keys.slice(1), perLender);
   const client = await openClient(databaseUrl);
   const lenderIds = await settleImports(client);
-  for (let payment = 1; payment < EVENTS_PER_LOAN; payment += 1) {
-    onProgress(`${name}: payment ${payment} of ${EVENTS_PER_LOAN - 1} for each loan`);
-    const waits = waiting > 1 && payment > EVENTS_PER_LOAN - 1 - waiting / (perLender * lenders);
+  for (let payment = 1; payment <= PAYMENTS_PER_LOAN; payment += 1) {
+    onProgress(`${name}: payment ${payment} of ${PAYMENTS_PER_LOAN} for each loan`);
+    const waits = waiting > 1 && payment > PAYMENTS_PER_LOAN - waiting / (perLender * lenders);
     for (const { lenderCode } of keys) {
       const values = [lenderIds[lenderCode], lenderCode, null, `grown-${payment}`, new Date(), waits];
       await client.query(PAY_EVERY_LOAN, values);
@@ -64,11 +66,7 @@ export async function growBooks(
 /** Marks the events of the imports as delivered, and assigns all cases to the only field partner. */
 async function settleImports(client: Client): Promise<Record<string, string>> {
   await client.query("update webhooks.delivery set state = 'delivered', attempts = 1, settled_at = now()");
-  await client.query(
-    `update cases.collection_case set status = 'assigned', assigned_field_partner_id = (
-       select assigned_field_partner_id from cases.collection_case where assigned_field_partner_id is not null limit 1)
-     where assigned_field_partner_id is null`,
-  );
+  await client.query(ASSIGN_EVERY_CASE, [true]);
   await client.query("vacuum analyze");
   const { rows } = await client.query<{ code: string; id: string }>("select code, id from lenders.lender");
   return Object.fromEntries(rows.map(({ code, id }) => [code, id]));

@@ -12,7 +12,7 @@ import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../settings/config.ts";
 import { machineTimeZone, momentText } from "../terminal/local-time.ts";
-import { ANCHOR_LATE_MS } from "../service/doctor-words.ts";
+import { ANCHOR_LATE_MS, problemsOfAnchors } from "../service/doctor-words.ts";
 import { anchorLines } from "./anchor-lines.ts";
 import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
@@ -104,25 +104,28 @@ async function verify(
     places &&
     (await collectionsLedger.verifyAnchors(em(), anchorLines(places, config), { keys, ...ofLender, recordedAfterMs }));
   const codes = new Map((await listLenders(em())).map((one) => [one.id, one.code]));
-  const report = reportOf(verdict, anchors, codes, config);
+  const notProven = anchors
+    ? []
+    : [withoutAnchors(config), ...(await overdueAnchors(operator, lender ? [lender.id] : [...codes.keys()]))];
+  const report = reportOf(verdict, anchors, codes, notProven);
   answer(report.json, report.text);
   if (!report.json.ok) process.exitCode = EXIT.refused;
 }
 
 /**
  * Reports the results of verifying the books and, if anchors were given, of verifying the anchors. `codes` maps lender
- * ids to lender codes.
+ * ids to lender codes. `withoutAnchor` says what is not proven if no anchors were given.
  */
 function reportOf(
   books: BooksVerification,
   anchors: AnchorVerification | undefined,
   codes: ReadonlyMap<string, string>,
-  config: Config,
+  withoutAnchor: readonly string[],
 ) {
   const problems: readonly ShownProblem[] = [...books.problems, ...(anchors?.problems ?? []).map(shownProblem)];
   const totalProblems = books.totalProblems + (anchors?.totalProblems ?? 0n);
   const proven = anchors?.proven.map((one) => shownBook(one, codes));
-  const notProven = proven === undefined ? [withoutAnchors(config)] : proven.flatMap(notProvenOf);
+  const notProven = proven === undefined ? withoutAnchor : proven.flatMap(notProvenOf);
   const { counts } = books;
   const checked = `${counts.transfers} transfers, ${counts.bookings} bookings, ${counts.events} events`;
   const found = problems.map(({ code: problem, table: name, id, detail }) => `${problem} ${name} ${id}: ${detail}`);
@@ -205,4 +208,14 @@ function withoutAnchors({ ledgerAnchor }: Config): string {
       ? "Set LEDGER_ANCHOR (file:/path/anchors.jsonl or https://…) for the workers, then run ledger verify --anchor <place>."
       : "Run ledger verify --anchor with a copy of the anchors that LEDGER_ANCHOR keeps.";
   return `${what} ${remedy}`;
+}
+
+/**
+ * Says which blocks should have been anchored, by the record of the anchors in the database. Every block of a lender is
+ * among them if somebody has emptied this record.
+ */
+async function overdueAnchors({ em, config }: Operator, lenderIds: readonly string[]): Promise<string[]> {
+  const state = await collectionsLedger.anchorState(em(), lenderIds);
+  const overdue = problemsOfAnchors(state, config, new Date()).filter(({ code }) => code === "ANCHORS_OVERDUE");
+  return overdue.map(({ detail, remedy }) => `${detail} ${remedy}`);
 }

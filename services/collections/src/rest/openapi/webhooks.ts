@@ -188,7 +188,10 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
       ).nullable(),
       importId: importId.optional(),
       cycle: cycle.optional(),
-      changes: z.array(changeAnswer).optional().meta({ description: "What the row changed; absent after a reversal." }),
+      changes: z
+        .array(changeAnswer)
+        .optional()
+        .meta({ description: "The fields that the balance's row changed. Absent after a reversal." }),
       fieldPartner: fieldPartnerAnswer.nullable().meta({
         description: "The field partner of the case; null if it has none, or if the field partner is suspended.",
       }),

@@ -144,7 +144,7 @@ function waitForAllowance(recent: ReconciliationCosts["recent"]): number {
   return waitMs;
 }
 
-async function compared(request: SignedRequest, { database }: App): Promise<Answer> {
+async function compared(request: SignedRequest, { database, log }: App): Promise<Answer> {
   await admitReconciliation(database.em(), { lenderId: request.lender.id, runId: idOfRequest(request) });
   const { window, rows, warnings } = readReconciliation(request);
   const checked = await inTurns(rows, checkPaymentRow);
@@ -158,6 +158,7 @@ async function compared(request: SignedRequest, { database }: App): Promise<Answ
     window,
     rows: pagesOf(checked),
     mostPerList: MAX_RECONCILED_ROWS,
+    log,
   }).catch((error: unknown) => {
     throw error instanceof ReconciliationRunningError ? new Problem("RATE_LIMITED", error.message) : error;
   });

@@ -1,4 +1,5 @@
 import {
+  DIFFERENCE_LISTS,
   type DifferenceList,
   minorUnitsIn,
   minorUnitsText,
@@ -207,14 +208,12 @@ export function runBody({ id, totals, windowFrom, windowTo, startedAt, requested
   };
 }
 
-const PAIR_LISTS = [
-  "referenceDiffers",
-  "amountDiffers",
-  "onOtherLoan",
-  "otherDay",
-  "outsideWindow",
-  "reversed",
-] as const;
+/** The entries of the lists that are not pairs of a row and a payment. */
+const OTHER_BODIES: Partial<Record<DifferenceList, (difference: ReconciliationDifference) => object>> = {
+  onlyYours: (one) => ({ ...keyBody(one), yours: yoursBody(one), confirm: confirmBody(one) }),
+  onlyOurs: (one) => ({ ...keyBody(one), ours: oursBody(one) }),
+  rejected: ({ position, loan, reference, faults }) => ({ index: position, loan, reference, errors: faults }),
+};
 
 /** Returns the stored result of a run as the body of an answer, with the warnings about the request before its own. */
 export async function reconciliationBody(
@@ -224,20 +223,17 @@ export async function reconciliationBody(
   const { previousRunId } = run;
   const warnings = [...requestWarnings, ...minorUnitsWarnings(differences.amountDiffers)];
   const listed: [DifferenceList, object[]][] = [];
-  for (const list of PAIR_LISTS) listed.push([list, await inTurns(differences[list], pairBody)]);
+  for (const list of DIFFERENCE_LISTS) {
+    const inOrder =
+      list === "rejected"
+        ? differences.rejected.toSorted((one, other) => one.position! - other.position!)
+        : differences[list];
+    listed.push([list, await inTurns(inOrder, OTHER_BODIES[list] ?? pairBody)]);
+  }
   return {
     success: true,
     ...runBody(run),
-    onlyYours: await inTurns(differences.onlyYours, (one) => ({
-      ...keyBody(one),
-      yours: yoursBody(one),
-      confirm: confirmBody(one),
-    })),
-    onlyOurs: await inTurns(differences.onlyOurs, (one) => ({ ...keyBody(one), ours: oursBody(one) })),
     ...Object.fromEntries(listed),
-    rejected: differences.rejected
-      .toSorted((one, other) => one.position! - other.position!)
-      .map(({ position, loan, reference, faults }) => ({ index: position, loan, reference, errors: faults })),
     previous: previousRunId && {
       runId: publicId("rec", previousRunId),
       goneCount: gone?.count ?? null,
@@ -316,18 +312,11 @@ function totalBody({
   return { currency, count, amount: toWire(amountMinor, currency) };
 }
 
-const window = { from: "2026-12-02T18:30:00.000Z", to: "2026-12-03T18:30:00.000Z" };
-const counted = {
-  onlyOurs: 0,
-  referenceDiffers: 0,
-  amountDiffers: 0,
-  onOtherLoan: 0,
-  otherDay: 0,
-  outsideWindow: 0,
-  reversed: 0,
-  rejected: 0,
-};
+function ofEachList<Value>(value: Value): Record<DifferenceList, Value> {
+  return Object.fromEntries(DIFFERENCE_LISTS.map((list) => [list, value])) as Record<DifferenceList, Value>;
+}
 
+const window = { from: "2026-12-02T18:30:00.000Z", to: "2026-12-03T18:30:00.000Z" };
 export const reconciliationRequestExample = {
   ...window,
   rows: [
@@ -343,9 +332,10 @@ export const reconciliationExample = {
   startedAt: "2026-12-04T01:00:04.117Z",
   requestedBy: "lk_019aa3b5c4d37e88b1c2d3e4f5061728",
   clean: false,
-  counts: { matched: 1, onlyYours: 1, ...counted },
+  counts: { matched: 1, ...ofEachList(0), onlyYours: 1 },
   yours: [{ currency: "INR", count: 2, amount: 1650.5 }],
   ours: [{ currency: "INR", count: 1, amount: 1200 }],
+  ...ofEachList([]),
   onlyYours: [
     {
       loan: "LN-2041",
@@ -358,13 +348,5 @@ export const reconciliationExample = {
       },
     },
   ],
-  onlyOurs: [],
-  referenceDiffers: [],
-  amountDiffers: [],
-  onOtherLoan: [],
-  otherDay: [],
-  outsideWindow: [],
-  reversed: [],
-  rejected: [],
   previous: null,
 };
