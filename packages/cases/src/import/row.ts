@@ -15,7 +15,7 @@ import {
   shown,
   text,
 } from "../fields/field-readers.ts";
-import { isDotSegment } from "./loan-number.ts";
+import { isDotSegment, MAX_LOAN_NUMBER } from "./loan-number.ts";
 import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "../fields/row-fault.ts";
 import { warnOfUnknown } from "../fields/unknown-fields.ts";
 
@@ -84,7 +84,6 @@ export type CheckedRow =
       readonly warnings: readonly RowWarning[];
     };
 
-const MAX_LOAN_NUMBER = 64;
 const MAX_REASON = 500;
 const ACTIONS = ["upsert", "withdraw", "hold", "release"] as const;
 /** Optional fields that are never left out: without them, a payment could count twice or a case be worked that must not. */

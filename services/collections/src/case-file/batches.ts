@@ -69,7 +69,7 @@ function readRecord(record: FileRecord, reading: Reading, seen: SeenLoans): Read
   const { row: fields, faults, warnings } = readFileRow(record.cells, reading.columns, reading);
   const { assignTo, ...row } = fields as { assignTo?: string | null; sourceLoanNumber?: unknown };
   const loan = row["sourceLoanNumber"];
-  const first = typeof loan === "string" ? seen.firstLine(loan, record.line) : undefined;
+  const first = typeof loan === "string" ? seen.firstLine(loan.normalize("NFC"), record.line) : undefined;
   if (first !== undefined) {
     const detail = `Line ${first} is about the same loan; a file has one row for each loan.`;
     return { record, faults: [{ column: undefined, code: "DUPLICATE_IN_FILE", detail }] };

@@ -1,3 +1,4 @@
+import { hasSeveralForms, storedLoanNumber, storedLoanNumbers } from "@collections/cases";
 import { fieldPartnerById } from "@collections/field-partners";
 import {
   assignCase,
@@ -102,7 +103,9 @@ async function assignOne({ code, loan, holder }: OneCase, { reason, ...others }:
   if (holder === undefined) throw notUnderstood("Give the id of the field partner after the loan.");
   await withDatabase(async ({ config, em }) => {
     const fieldPartnerId = idOf("fp", "field partner", holder);
-    const order = { lender: await lenderNamed(em(), code), loan, reason: reason ?? null, fieldPartnerId };
+    const lender = await lenderNamed(em(), code);
+    const stored = await storedLoanNumber(em(), lender.id, loan);
+    const order = { lender, loan: stored, reason: reason ?? null, fieldPartnerId };
     tellOutcome(await assignCase(em(), order, config.environment), { loan, holder });
   });
 }
@@ -239,7 +242,10 @@ async function applyBatch(
   batch: readonly PlannedLine[],
   { dryRun, tally, rejectedFile }: Applying,
 ): Promise<void> {
-  const moves = batch.flatMap((line) => ("move" in line ? [line.move] : []));
+  const planned = batch.flatMap((line) => ("move" in line ? [line.move] : []));
+  const given = planned.map(({ loan }) => loan).filter(hasSeveralForms);
+  const stored = await storedLoanNumbers(operator.em(), lender.id, given);
+  const moves = planned.map((move) => ({ ...move, loan: stored.get(move.loan) ?? move.loan }));
   const order = { lender, moves, reason, dryRun };
   const outcomes = moves.length === 0 ? [] : await assignCases(operator.em(), order, operator.config.environment);
   let place = 0;

@@ -13,6 +13,7 @@ import {
 const ROW_FAULTS = {
   REQUIRED: true,
   WRONG_TYPE: true,
+  INVALID_TEXT: true,
   TOO_LONG: true,
   INVALID_PHONE: true,
   INVALID_DATE: true,
@@ -36,6 +37,8 @@ const ROW_WARNINGS = {
   STALE_SNAPSHOT: true,
   AS_OF_IN_FUTURE: true,
   BALANCE_WITHOUT_AS_OF: true,
+  SIMILAR_LOAN_NUMBER: true,
+  IDENTITY_IN_DOUBT: true,
   CASE_ENDED: true,
 } satisfies Record<RowWarningCode, true>;
 
