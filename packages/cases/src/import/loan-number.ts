@@ -49,9 +49,14 @@ export async function storedLoanNumber(em: EntityManager, lenderId: string, loan
   return (await storedLoanNumbers(em, lenderId, [loan])).get(loan) ?? loan;
 }
 
-/** Tells whether a loan number looks the same in several Unicode normal forms. */
+/**
+ * Tells whether a loan number looks the same in several Unicode normal forms.
+ *
+ * @example
+ * hasSeveralForms("CAF\u00C9-1"); // true
+ */
 export function hasSeveralForms(loan: string): boolean {
-  return !/^[ -~]*$/.test(loan) && loan.isWellFormed() && identityForms(loan).length > 1;
+  return !/^[ -~]*$/.test(loan) && loan.isWellFormed() && !loan.includes("\0") && identityForms(loan).length > 1;
 }
 
 /** A new loan number of digits, and the number of an open loan that differs from it only in leading zeros. */
@@ -80,12 +85,22 @@ export async function similarLoans(
   return query<SimilarLoan>(em, select, [lenderId, numbers, isNew]);
 }
 
-/** Tells whether a loan number has only digits, so that a spreadsheet may have removed its leading zeros. */
+/**
+ * Tells whether a loan number has only digits, so that a spreadsheet may have removed its leading zeros.
+ *
+ * @example
+ * isNumeric("4711"); // true
+ */
 export function isNumeric(loan: string): boolean {
   return /^\d+$/.test(loan);
 }
 
-/** Returns a loan number of digits without its leading zeros. Similar loans have the same. */
+/**
+ * Returns a loan number of digits without its leading zeros, which is the same for similar loans.
+ *
+ * @example
+ * withoutLeadingZeros("0004711"); // "4711"
+ */
 export function withoutLeadingZeros(loan: string): string {
   return loan.replace(/^0+/, "");
 }
