@@ -76,7 +76,7 @@ const SEARCHES: readonly [title: string, name: string, values: readonly unknown[
     ["4 12", ...search({ postalCode: "412" })],
     "case_of_postal_code",
   ],
-  ["cases of a name", "cases.search-of-text", [null, ...search({ text: "zarathustra" })], "case_of_name"],
+  ["cases of a name", "cases.search-of-text", [null, ...search({ text: "zarathustra" })], "case_of_folded_name"],
   [
     "cases with the end of a loan number",
     "cases.search-of-text",
