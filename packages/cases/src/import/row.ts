@@ -80,6 +80,8 @@ export type CheckedRow =
       readonly sourceLoanNumber: string | undefined;
       /** True if the row contains no currency and could be valid if its amounts were read in another currency. */
       readonly assumesCurrency: boolean;
+      /** The phone as it would be stored; absent if the row has none, or one that cannot be read. */
+      readonly borrowerPhone?: string;
       readonly errors: readonly RowFault[];
       readonly warnings: readonly RowWarning[];
     };
@@ -206,7 +208,9 @@ export function checkRow(raw: unknown, defaults: LenderDefaults, index: number, 
   if (sourceLoanNumber === undefined || faults.length > 0) {
     const mayPass =
       assumesCurrency && sourceLoanNumber !== undefined && faults.some(({ code }) => IN_CURRENCY.has(code));
-    return { index, sourceLoanNumber, assumesCurrency: mayPass, errors: faults, warnings };
+    const borrowerPhone = "details" in row ? row.details?.borrowerPhone : undefined;
+    const phone = borrowerPhone === undefined ? {} : { borrowerPhone };
+    return { index, sourceLoanNumber, assumesCurrency: mayPass, ...phone, errors: faults, warnings };
   }
   // There is no fault, so every required field has a value.
   return { index, sourceLoanNumber, assumesCurrency, row: { ...row, index, sourceLoanNumber, warnings } as CaseRow };

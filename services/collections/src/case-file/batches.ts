@@ -20,6 +20,8 @@ export interface ReadRow {
 export interface FaultyRow {
   readonly record: FileRecord;
   readonly faults: readonly CellFault[];
+  /** The phone as it would be stored; undefined if the row has none that can be read. */
+  readonly phone?: string | undefined;
 }
 
 /** The lines of the file that one import request applies. */
@@ -74,5 +76,8 @@ function readRecord(record: FileRecord, reading: Reading, seen: SeenLoans): Read
     const detail = `Line ${first} is about the same loan; a file has one row for each loan.`;
     return { record, faults: [{ column: undefined, code: "DUPLICATE_IN_FILE", detail }] };
   }
-  return faults.length > 0 ? { record, faults: [...faults, ...warnings] } : { record, row, assignTo, warnings };
+  if (faults.length === 0) return { record, row, assignTo, warnings };
+  const { borrowerPhone: phone } = fields as { borrowerPhone?: string };
+  const isRead = phone !== undefined && /^\+\d+$/.test(phone);
+  return { record, faults: [...faults, ...warnings], phone: isRead ? phone : undefined };
 }

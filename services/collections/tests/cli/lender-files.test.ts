@@ -545,6 +545,29 @@ describe("a cell of phones", () => {
     );
   });
 
+  test("is shown as stored, also in the reason of a rejected row", async () => {
+    const loan = aLoan();
+    const content = csv(
+      `${HEADER},Currency`,
+      `${loan},Ravi Kumar,098220 12345,500,`,
+      `${aLoan()},,0919822012346,500,`,
+      `${aLoan()},Ravi Kumar,+919822012347,500,Rupees`,
+      `${aLoan()},Ravi Kumar,9822012348 (office),5 00,`,
+    );
+    const read = (phone: string) => new RegExp(`column "Mob No": The phone is read as \\${phone}\\.$`);
+    expect(await importOf({ content })).toMatchObject(
+      outcome({
+        stored: { [loan]: { phone: "+919822012345" } },
+        rejected: [
+          [3, read("+919822012346")],
+          [4, /^column "Currency": [^:]*$/],
+          [5, read("+919822012348")],
+        ],
+        answer: { examples: { created: [{ borrowerPhone: "+919822012345" }] } },
+      }),
+    );
+  });
+
   test("of alternates is left out alone", async () => {
     const loan = aLoan();
     const content = csv(`${HEADER},Alt Mobile,Mobile 2`, `${loan},${rest},0000000000,9822012346`);
