@@ -70,6 +70,7 @@ export function fileKeyOf(file: ReadFile, { columns, readings, asOf, lender }: R
     cutoff,
     headerLine,
     columnReadings,
+    sheet: file.sheet?.name,
   });
   return createHash("sha256").update(how).digest("hex");
 }

@@ -30,7 +30,7 @@ interface ImportOptions extends FileOptions<Target> {
 export function addImportCommand(command: Command): void {
   const added = command
     .command("import")
-    .argument("<file>", "a CSV file with a header")
+    .argument("<file>", "a CSV file or an Excel workbook (.xlsx) with a header")
     .requiredOption("--lender <code>", "the lender of the cases");
   withFileOptions(added, CASE_COLUMNS)
     .option(
@@ -43,7 +43,7 @@ export function addImportCommand(command: Command): void {
     .option("--allow-similar-loans", "create loans whose numbers differ from open loans only in leading zeros")
     .option("--resume", "continue an interrupted run of the same file")
     .option("--reason <text>", "the reason, for the audit log", readReason)
-    .description("Import or update cases from a CSV file of any size.")
+    .description("Import or update cases from a CSV file of any size, or from an Excel workbook.")
     .addHelpText(
       "after",
       `
@@ -57,6 +57,7 @@ skips the rows that have been applied.
 Examples:
   pnpm collections case import cases.csv --lender ACME --dry-run
   pnpm collections case import cases.csv --lender ACME --map "Amount=outstandingAmount" --yes
+  pnpm collections case import cases.xlsx --lender ACME --sheet November
   pnpm collections case import cases.csv --lender ACME --resume`,
     )
     .action((path: string, options: ImportOptions) => run(path, options));
