@@ -82,7 +82,7 @@ async function readWorkbook(
     open(element, attributes) {
       if (element === "workbookPr" && /^(?:1|true)$/.test(attributes["date1904"] ?? "")) dateSystem = 1904;
       if (element !== "sheet") return;
-      const id = Object.entries(attributes).find(([name]) => /:id$/.test(name))?.[1] ?? "";
+      const id = Object.entries(attributes).find(([name]) => name.endsWith(":id"))?.[1] ?? "";
       const target = targets.get(id);
       // A chart may be a sheet of its own, which has no rows.
       if (target?.type !== "worksheet") return;

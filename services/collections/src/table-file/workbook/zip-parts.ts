@@ -12,9 +12,8 @@ export interface WorkbookLimits {
 }
 
 const MOST_PARTS = 10_000;
-const openZip = promisify(
-  (bytes: Buffer, callback: (error: Error | null, zip: ZipFile) => void) =>
-    void fromBuffer(bytes, { lazyEntries: true }, callback),
+const openZip = promisify((bytes: Buffer, callback: (error: Error | null, zip: ZipFile) => void) =>
+  fromBuffer(bytes, { lazyEntries: true }, callback),
 );
 
 /** The parts of a workbook, which is a ZIP archive, by their paths. */
