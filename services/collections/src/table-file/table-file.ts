@@ -5,7 +5,8 @@ import { FileBytes } from "./file-bytes.ts";
 import { type Encoding, encodingOf, FileNotReadableError, textOf } from "./file-text.ts";
 import { findHeader, type HeaderHints } from "./find-header.ts";
 import { unmarkFormula } from "./formula-mark.ts";
-import { isArchive, type SourceSheet, workbookAsText } from "./workbook/workbook-as-text.ts";
+import { isArchive } from "./workbook/is-archive.ts";
+import type { SourceSheet } from "./workbook/workbook-as-text.ts";
 
 /** A file with a header and rows, whose header has been read. */
 export interface TableFile extends CsvSource {
@@ -32,7 +33,7 @@ export interface FileHints extends HeaderHints {
 
 /** Opens a file and reads its header. Throws FileNotReadableError. The caller disposes of `bytes`. */
 export async function openTable(path: string, hints: FileHints): Promise<TableFile> {
-  const source = (await isArchive(path)) ? await workbookAsText(path, hints.sheet) : undefined;
+  const source = (await isArchive(path)) ? await sheetOf(path, hints.sheet) : undefined;
   if (!source && hints.sheet !== undefined) {
     throw new FileNotReadableError("--sheet is for Excel workbooks (.xlsx), and the file is none. Remove the option.");
   }
@@ -54,6 +55,12 @@ export async function openTable(path: string, hints: FileHints): Promise<TableFi
     await bytes[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Loads the code that reads workbooks only if it is needed, so that commands start sooner. */
+async function sheetOf(path: string, sheet: string | undefined) {
+  const { workbookAsText } = await import("./workbook/workbook-as-text.ts");
+  return workbookAsText(path, sheet);
 }
 
 async function firstText(bytes: FileBytes, encoding: Encoding): Promise<string> {

@@ -21,13 +21,6 @@ const MOST_FILE_BYTES = 100 * MIB;
 const LIMITS: WorkbookLimits = { sheetBytes: 1_024 * MIB, partBytes: 128 * MIB, columns: 1_000 };
 const WRITTEN_AT_A_TIME = 262_144;
 
-/** Tells whether a file is a ZIP archive, as Excel workbooks are. */
-export async function isArchive(path: string): Promise<boolean> {
-  await using file = await open(path, "r");
-  const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);
-  return buffer.equals(Buffer.from([0x50, 0x4b, 0x03, 0x04]));
-}
-
 /**
  * Copies a sheet of a workbook as CSV in UTF-8 to a private file, which has no name any more when this function returns. The
  * number of a line is the number of its row. Only a few rows are in memory at a time. Throws FileNotReadableError.
