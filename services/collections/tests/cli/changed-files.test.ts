@@ -69,7 +69,11 @@ describe("while `case import` asks its question", () => {
     const path = aFile(SHOWN);
     const { code, stderr } = await answeringYes(
       () => writeFileSync(path, OTHER),
-      ...["case", "import", path, "--lender", lender.code],
+      "case",
+      "import",
+      path,
+      "--lender",
+      lender.code,
     );
     expect(code).toBe(1);
     expect(stderr).toContain("The file was changed after it was read the first time.");
@@ -80,7 +84,11 @@ describe("while `case import` asks its question", () => {
     const path = aFile(SHOWN);
     const { code } = await answeringYes(
       () => writeFileSync(path, "LN-3,Ravi Kumar,9820000001,500\n", { flag: "a" }),
-      ...["case", "import", path, "--lender", lender.code],
+      "case",
+      "import",
+      path,
+      "--lender",
+      lender.code,
     );
     expect(code).toBe(1);
     expect(await amountsOf("LN-1", "LN-3")).toEqual([null, null]);
@@ -90,7 +98,11 @@ describe("while `case import` asks its question", () => {
     const path = aFile(SHOWN);
     const { code } = await answeringYes(
       () => renameSync(aFile(OTHER), path),
-      ...["case", "import", path, "--lender", lender.code],
+      "case",
+      "import",
+      path,
+      "--lender",
+      lender.code,
     );
     expect(code).toBe(0);
     expect(await amountsOf("LN-1", "LN-2")).toEqual([500, null]);
@@ -102,7 +114,11 @@ describe("while `case import` asks its question", () => {
     const other = sheet(["LN-1", "Ravi Kumar", "9820000001", 900], ["LN-2", "Asha Rao", "9820000003", 100]);
     const { code } = await answeringYes(
       () => writeFileSync(path, other),
-      ...["case", "import", path, "--lender", lender.code],
+      "case",
+      "import",
+      path,
+      "--lender",
+      lender.code,
     );
     expect(code).toBe(0);
     expect(await amountsOf("LN-1", "LN-2")).toEqual([500, null]);
@@ -125,7 +141,11 @@ describe("a file of assignments", () => {
     const path = aFile(`loan,assignTo\nLN-1,${shown}\n`);
     const { code, stderr } = await answeringYes(
       () => writeFileSync(path, `loan,assignTo\nLN-1,${other}\n`),
-      ...["case", "assign", lender.code, "--file", path],
+      "case",
+      "assign",
+      lender.code,
+      "--file",
+      path,
     );
     expect(code).toBe(1);
     expect(stderr).toContain("The file was changed");
