@@ -25,7 +25,7 @@ import { assignCase, closeCase, holdCase, releaseCase } from "../case/change-cas
 import { confirmPayments } from "../payment/confirm-payments.ts";
 import { queueLinkRequest, processQueuedRequests } from "../queued-requests.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
-import { requestPaymentLink, type RequestPaymentLinkOutcome } from "./request-payment-link.ts";
+import type { RequestPaymentLinkOutcome } from "./request-payment-link.ts";
 import { sendPaymentLink } from "./send-payment-link.ts";
 import { startVisit } from "../visit/start-visit.ts";
 import { sweepPaymentLinks } from "./sweep-payment-links.ts";
