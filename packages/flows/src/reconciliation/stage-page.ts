@@ -8,7 +8,7 @@ import {
   stageRows,
   storeMatches,
 } from "@collections/bookings";
-import { currenciesOfLoans } from "@collections/cases";
+import { currenciesOfLoans, hasSeveralForms, storedLoanNumbers } from "@collections/cases";
 import type { Tx } from "@collections/database";
 import { type CurrencyCode, readAmount } from "@collections/money";
 import { bookedReference, possibleReferences } from "../payment/reference.ts";
@@ -47,7 +47,11 @@ export async function stagePage(
   page: readonly CheckedPaymentRow[],
   { lender, window, staged, hasParts }: StagingRules,
 ): Promise<StagedPage> {
-  const readable = page.flatMap((checked) => ("row" in checked ? [checked] : []));
+  const readable = await withStoredLoans(
+    tx,
+    lender.id,
+    page.flatMap((checked) => ("row" in checked ? [checked] : [])),
+  );
   const faulty = page.flatMap((checked) => ("row" in checked ? [] : [checked]));
   const loans = new Set(readable.map(({ row }) => row.loan));
   const currencies = await currenciesOfLoans(tx, lender.id, [...loans]);
@@ -73,6 +77,19 @@ export async function stagePage(
     matched: read.flatMap(({ row }) => (stored.has(row.position) ? [row] : [])),
     faulty: faulty.toSorted((one, other) => one.position - other.position),
   };
+}
+
+interface ReadableRow {
+  readonly position: number;
+  readonly row: PaymentRow;
+}
+
+/** Replaces loan numbers that are stored in another Unicode normal form. Most numbers have one form, and need no query. */
+async function withStoredLoans(tx: Tx, lenderId: string, rows: readonly ReadableRow[]): Promise<ReadableRow[]> {
+  const sent = rows.flatMap(({ row }) => (hasSeveralForms(row.loan) ? [row.loan] : []));
+  if (sent.length === 0) return [...rows];
+  const stored = await storedLoanNumbers(tx, lenderId, sent);
+  return rows.map(({ position, row }) => ({ position, row: { ...row, loan: stored.get(row.loan) ?? row.loan } }));
 }
 
 function readRow(

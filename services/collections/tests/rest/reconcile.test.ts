@@ -72,6 +72,14 @@ test("a reconciliation has each difference in one list, with the row and the boo
   expect((await own.lender.getCase("A")).body).toMatchObject({ totalCollected: 201 });
 });
 
+test("a row matches a payment of a loan whose number is stored in another normal form", async () => {
+  await own.lender.importCases([aRow("CAF\u00c9-1"), aRow("LN-1")]);
+  await confirm("CAF\u00c9-1", "utr_cafe", 100);
+  await confirm("LN-1", "utr_plain", 100);
+  const rows = [reported("CAFE\u0301-1", "utr_cafe", 100), reported("LN-1", "utr_plain", 100)];
+  expect(await reconcile(rows)).toMatchObject({ ...NO_DIFFERENCES, clean: true, counts: { matched: 2 } });
+});
+
 test("a row whose reference is booked on another loan is onOtherLoan, whatever its day and amount", async () => {
   await own.lender.importCases(
     ["A", "B", ...Array.from({ length: 11 }, (_, index) => `C-${index}`)].map((loan) => aRow(loan)),
