@@ -146,7 +146,8 @@ export {
   casesOfLoan,
   caseTotals,
   type CaseTotals,
-  currenciesOfLoans,
+  type LoanState,
+  statesOfLoans,
 } from "./list/read-cases.ts";
 export {
   countVisits,
