@@ -56,6 +56,9 @@ export {
   type PersonalDataPage,
 } from "./case/erase-personal-data.ts";
 export {
+  doubtAboutIdentity,
+  hasInvisible,
+  identityForms,
   type IdentityReading,
   isErrorValue,
   isPlaceholder,
@@ -64,6 +67,7 @@ export {
   readIdentity,
   textOfFormula,
   whyNoIdentity,
+  whyNoNewIdentity,
 } from "./fields/identity-text.ts";
 export { type PhoneReading, readInternationalPhone, readPhoneNumber, readPhoneNumbers } from "./fields/phone-number.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./import/file-import.ts";
@@ -126,7 +130,7 @@ export {
   ownCasesByIds,
 } from "./list/own-cases.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts";
-export { planRow } from "./import/plan-row.ts";
+export { planRow, similarLoanWarning } from "./import/plan-row.ts";
 export type { AppliedOutcome, PlanFacts, PlannedEvent, RowPlan } from "./import/row-plan.ts";
 export {
   type DuePromise,
@@ -168,7 +172,16 @@ export {
   type ReceivedIn,
   visitsByDisposition,
 } from "./visit/count-visits.ts";
-export { isDotSegment } from "./import/loan-number.ts";
+export {
+  hasSeveralForms,
+  isDotSegment,
+  isNumeric,
+  type SimilarLoan,
+  similarLoans,
+  storedLoanNumber,
+  storedLoanNumbers,
+  withoutLeadingZeros,
+} from "./import/loan-number.ts";
 export {
   type CaseRow,
   type CheckedRow,

@@ -39,7 +39,7 @@ test.each([
   { ...SOURCES.unassigned.select, finds: /case_unassigned/ },
   { ...SOURCES.branch.select, finds: /case_of_branch/ },
   { ...SOURCES.postalCode.select, finds: /case_of_postal_code/ },
-  { ...selectOfText, finds: /case_of_name(.|\n)*case_of_loan_end/ },
+  { ...selectOfText, finds: /case_of_folded_name(.|\n)*case_of_loan_end/ },
   { ...SOURCES.promised.select, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(\(lender_id = .*case_id > / },
   {
     ...selectPromisesOfVisits,

@@ -5,6 +5,7 @@ import { GoneCaseEntity } from "./list/gone-case.ts";
 import { caseRuleMigration } from "./migrations/0013-case-rule.ts";
 import { searchMigration } from "./migrations/0014-search.ts";
 import { balanceMigration } from "./migrations/0015-balance.ts";
+import { foldedNamesMigration } from "./migrations/0016-folded-names.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
 import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
@@ -263,6 +264,7 @@ export const casesSchema: PackageSchema = {
     { name: "0013-case-rule", statements: caseRuleMigration },
     { name: "0014-search", statements: searchMigration },
     { name: "0015-balance", statements: balanceMigration },
+    { name: "0016-folded-names", statements: foldedNamesMigration },
     {
       name: "0017-phone-clocks",
       statements: [

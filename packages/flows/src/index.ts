@@ -12,7 +12,6 @@ export { type RefusedReversal, type ReversalRefusal, type ReversalRequest } from
 export { type ConfirmationEffects, type MoveOutcome, movePayment, type PaymentMove } from "./payment/move-payment.ts";
 export { paymentHistory, type PaymentHistory } from "./payment/payment-history.ts";
 export { type EventOrigin, pingBody } from "./case/event.ts";
-export { hasInvisible } from "./payment/reference.ts";
 export {
   PAYMENT_MODE_CHARACTERS,
   PAYMENT_MODES,

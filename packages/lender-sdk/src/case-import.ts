@@ -89,6 +89,8 @@ export interface RowResult {
   readonly caseId?: string;
   readonly status?: CaseStatus;
   readonly outstandingAmount?: Amount;
+  /** The phone as it is stored, E.164. A rejected row has the phone as it would be stored. */
+  readonly borrowerPhone?: string;
   readonly sequence?: number;
   readonly changes?: readonly FieldChange[];
   readonly errors?: readonly FieldFault[];

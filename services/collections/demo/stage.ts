@@ -116,6 +116,11 @@ async function startAll(options: StageOptions, started: AsyncDisposableStack): P
     OUTBOUND_ALLOW: "127.0.0.1:*",
     SMTP_URL: mail.smtpUrl,
     WHATSAPP_BASE_URL: whatsapp.url,
+    // A slow machine needs longer than the seconds of the defaults.
+    MINT_TIMEOUT: "5m",
+    DATABASE_CONNECTION_TIMEOUT: "5m",
+    DATABASE_ANSWER_TIMEOUT: "5m",
+    SHUTDOWN_TIMEOUT: "5m",
   };
   const env = { PATH: process.env["PATH"], ...settings };
   const command = (argv: readonly string[]) =>

@@ -1,3 +1,6 @@
+/** Control, format and other invisible characters. With them, two different identities could look the same. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u;
+
 /** An identity as the sender wrote it, or a sentence that says why the text is no identity. */
 export type IdentityReading = { readonly value: string } | { readonly fault: string };
 
@@ -15,6 +18,8 @@ const PLACEHOLDER =
 /** A text such as 5-12 that a spreadsheet has taken for a date. */
 const MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec";
 const MADE_A_DATE = new RegExp(`^(?:\\d{1,2}-(?:${MONTHS})|(?:${MONTHS})-\\d{2})$`);
+/** A shortened number that no system writes as an identity. `7E12` has this form, too, but may be an id. */
+const SURELY_SHORTENED = /[.,+]/;
 /** `="0001"`, with which exports keep leading zeros. The quotation marks may have been doubled once more. */
 const FORMULA_OF_TEXT = /^=\s*(?:"((?:[^"]|"")*)"|""([^"]*)"")$/;
 
@@ -68,17 +73,17 @@ export function isShortenedNumber(text: string): boolean {
  * const why = whyNoIdentity("#N/A"); // '"#N/A" is an error of a spreadsheet …'
  */
 export function whyNoIdentity(text: string): string | undefined {
-  const shown = `"${text.slice(0, 40).toWellFormed()}"`;
   if (NUMBER_SIGNS.test(text)) {
-    return `${shown} is a number that did not fit its column: make the column wider and export it again.`;
+    return `${shown(text)} is a number that did not fit its column: make the column wider and export it again.`;
   }
-  if (ERROR_VALUE.test(text)) return `${shown} is an error of a spreadsheet: correct the formula and export it again.`;
+  if (ERROR_VALUE.test(text))
+    return `${shown(text)} is an error of a spreadsheet: correct the formula and export it again.`;
   if (SHORTENED.test(text)) {
-    return `${shown} has lost digits in a spreadsheet: format the column as text and export it again.`;
+    return `${shown(text)} has lost digits in a spreadsheet: format the column as text and export it again.`;
   }
-  if (isPlaceholder(text)) return `${shown} says that the value is missing: write the number.`;
+  if (isPlaceholder(text)) return `${shown(text)} says that the value is missing: write the number.`;
   if (MADE_A_DATE.test(text)) {
-    return `${shown} was made a date by a spreadsheet: format the column as text and enter the number again.`;
+    return `${shown(text)} was made a date by a spreadsheet: format the column as text and enter the number again.`;
   }
   return undefined;
 }
@@ -93,9 +98,7 @@ export function whyNoIdentity(text: string): string | undefined {
  */
 export function readIdentity(cell: string): IdentityReading {
   const text = textOfFormula(cell).replace(/^'(?=\d)/, "");
-  if (text.startsWith("=")) {
-    return { fault: `"${text.slice(0, 40).toWellFormed()}" is a formula: export its value instead.` };
-  }
+  if (text.startsWith("=")) return { fault: `${shown(text)} is a formula: export its value instead.` };
   const fault = whyNoIdentity(text);
   return fault === undefined ? { value: text } : { fault };
 }
@@ -108,4 +111,70 @@ export function readIdentity(cell: string): IdentityReading {
  */
 export function mayHaveLostDigits(text: string): boolean {
   return text.length >= 16 && /^\d{15}0+$/.test(text);
+}
+
+/**
+ * Tells whether a text has control or invisible characters, such as a zero-width space or a soft hyphen.
+ *
+ * @example
+ * const isRefused = hasInvisible("pay\u200B_1");
+ */
+export function hasInvisible(text: string): boolean {
+  return INVISIBLE.test(text);
+}
+
+/**
+ * Returns the forms under which a loan number or a reference may be stored, the likeliest first: the text as it was sent,
+ * which earlier versions stored, the form that is stored now (NFC), and the decomposed form (NFD), which some systems
+ * write.
+ *
+ * @example
+ * identityForms("CAFE\u0301-1"); // ["CAFE\u0301-1", "CAF\u00C9-1"]
+ */
+export function identityForms(text: string): string[] {
+  return [...new Set([text, text.normalize("NFC"), text.normalize("NFD")])];
+}
+
+/**
+ * Returns why a new loan or a new payment cannot have this number or reference, or undefined if it can. It is less strict
+ * than `whyNoIdentity`, because a program may have made the text: `7E12` and `05-Dec` are only in doubt. Do not apply it to
+ * loans and payments that exist.
+ *
+ * @example
+ * const why = whyNoNewIdentity("1,23E+15"); // '"1,23E+15" has lost digits …'
+ */
+export function whyNoNewIdentity(text: string): string | undefined {
+  if (hasInvisible(text)) {
+    return "has invisible characters, such as a zero-width space or a soft hyphen; send it without them.";
+  }
+  if (FORMULA_OF_TEXT.test(text)) {
+    return `${shown(text)} is a formula: send ${shown(textOfFormula(text))} without = and quotation marks.`;
+  }
+  return isInDoubt(text) ? undefined : whyNoIdentity(text);
+}
+
+/**
+ * Returns why a new number or reference should be compared with the lender's system, or undefined if nothing is odd about
+ * it.
+ *
+ * @example
+ * const doubt = doubtAboutIdentity("1234567890123450000");
+ */
+export function doubtAboutIdentity(text: string): string | undefined {
+  if (mayHaveLostDigits(text)) {
+    return `${shown(text)} ends in zeros after 15 digits, as numbers do that went through a spreadsheet. Compare it with your system.`;
+  }
+  if (!isInDoubt(text)) return undefined;
+  const form = SHORTENED.test(text)
+    ? "a number that a spreadsheet has shortened"
+    : "a date that a spreadsheet has made";
+  return `${shown(text)} looks like ${form}. Compare it with your system.`;
+}
+
+function isInDoubt(text: string): boolean {
+  return MADE_A_DATE.test(text) || (SHORTENED.test(text) && !SURELY_SHORTENED.test(text));
+}
+
+function shown(text: string): string {
+  return `"${text.slice(0, 40).toWellFormed()}"`;
 }

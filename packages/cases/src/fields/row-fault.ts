@@ -2,6 +2,7 @@
 export type RowFaultCode =
   | "REQUIRED"
   | "WRONG_TYPE"
+  | "INVALID_TEXT"
   | "TOO_LONG"
   | "INVALID_PHONE"
   | "INVALID_DATE"
@@ -25,6 +26,8 @@ export type RowWarningCode =
   | "STALE_SNAPSHOT"
   | "AS_OF_IN_FUTURE"
   | "BALANCE_WITHOUT_AS_OF"
+  | "SIMILAR_LOAN_NUMBER"
+  | "IDENTITY_IN_DOUBT"
   | "CASE_ENDED";
 
 /**

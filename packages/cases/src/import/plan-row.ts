@@ -13,6 +13,7 @@ import { atLeastZero, signedDifference, sumOf } from "../case/loan-balance.ts";
 import { withPeak } from "../case/peak.ts";
 import { withoutPersonalData } from "../case/personal-data.ts";
 import { numberEvents, transition } from "../case/transitions.ts";
+import { doubtAboutIdentity, whyNoNewIdentity } from "../fields/identity-text.ts";
 import type { RowWarning } from "../fields/row-fault.ts";
 import { withAsOfWarning } from "./as-of-warning.ts";
 import { planControl } from "./plan-control.ts";
@@ -40,7 +41,7 @@ export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: 
 
 function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   const balance = balanceOf(row, facts);
-  if (current === undefined) return openCase("created", row, undefined, balance, facts);
+  if (current === undefined) return planNewLoan(row, balance, facts);
   const { closedAt, currency, outstandingAsOf } = current;
   if (closedAt === null && row.currency !== currency) {
     const detail = `The currency of the case is ${currency} until the case ends; send amounts in that currency.`;
@@ -50,6 +51,37 @@ function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: Pl
   return closedAt === null
     ? planUpdate(row, current, balance, facts)
     : planAfterTheEnd(row, current, closedAt, balance, facts);
+}
+
+/**
+ * Plans a row of a loan that is not known. Its number is checked here and not with the row, because numbers of earlier
+ * versions stay valid.
+ */
+function planNewLoan(row: UpsertRow, { outstandingMinor, warnings }: Balance, facts: PlanFacts): RowPlan {
+  const { sourceLoanNumber: loan } = row;
+  const fault = whyNoNewIdentity(loan);
+  if (fault !== undefined) return rejected(row, "INVALID_TEXT", "sourceLoanNumber", `The loan number ${fault}`);
+  const doubt = doubtAboutIdentity(loan);
+  const { similarTo } = facts;
+  const added = [
+    ...(doubt === undefined ? [] : [warningOf(row, "IDENTITY_IN_DOUBT", "sourceLoanNumber", doubt)]),
+    ...(similarTo === undefined ? [] : [similarLoanWarning(row, similarTo)]),
+  ];
+  return openCase("created", row, undefined, { outstandingMinor, warnings: [...warnings, ...added] }, facts);
+}
+
+/**
+ * Returns the warning about a new loan whose number differs from that of an open loan only in leading zeros.
+ *
+ * @example
+ * const [similar] = await similarLoans(em, lenderId, [row.sourceLoanNumber]);
+ * const warnings = similar ? [similarLoanWarning(row, similar.similarTo)] : [];
+ */
+export function similarLoanWarning(row: Pick<CaseRow, "index">, similarTo: string): RowWarning {
+  const detail =
+    `The open loan ${similarTo} differs from this new loan only in leading zeros, which spreadsheets remove. ` +
+    "If both are the same loan, withdraw one of them.";
+  return warningOf(row, "SIMILAR_LOAN_NUMBER", "sourceLoanNumber", detail);
 }
 
 /** Adds a warning if the row has a reason that is not stored, because the row does not settle the case. */

@@ -29,6 +29,8 @@ export interface PlanFacts {
    * the field partner is suspended.
    */
   readonly holder: object | null;
+  /** The open loan from which the row's new loan number differs only in leading zeros. Default: there is none. */
+  readonly similarTo?: string | undefined;
   readonly now: Date;
 }
 
@@ -97,6 +99,11 @@ export function rejected(row: CaseRow, code: RowFaultCode, field: string, detail
 }
 
 /** Returns a warning about a field of a row. */
-export function warningOf(row: CaseRow, code: RowWarningCode, field: string, detail: string): RowWarning {
+export function warningOf(
+  row: Pick<CaseRow, "index">,
+  code: RowWarningCode,
+  field: string,
+  detail: string,
+): RowWarning {
   return { code, pointer: pointerTo(`/rows/${row.index}`, field), detail };
 }

@@ -15,7 +15,7 @@ import {
   shown,
   text,
 } from "../fields/field-readers.ts";
-import { isDotSegment } from "./loan-number.ts";
+import { isDotSegment, MAX_LOAN_NUMBER } from "./loan-number.ts";
 import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "../fields/row-fault.ts";
 import { warnOfUnknown } from "../fields/unknown-fields.ts";
 
@@ -80,11 +80,12 @@ export type CheckedRow =
       readonly sourceLoanNumber: string | undefined;
       /** True if the row contains no currency and could be valid if its amounts were read in another currency. */
       readonly assumesCurrency: boolean;
+      /** The phone as it would be stored; absent if the row has none, or one that cannot be read. */
+      readonly borrowerPhone?: string;
       readonly errors: readonly RowFault[];
       readonly warnings: readonly RowWarning[];
     };
 
-const MAX_LOAN_NUMBER = 64;
 const MAX_REASON = 500;
 const ACTIONS = ["upsert", "withdraw", "hold", "release"] as const;
 /** Optional fields that are never left out: without them, a payment could count twice or a case be worked that must not. */
@@ -207,7 +208,9 @@ export function checkRow(raw: unknown, defaults: LenderDefaults, index: number, 
   if (sourceLoanNumber === undefined || faults.length > 0) {
     const mayPass =
       assumesCurrency && sourceLoanNumber !== undefined && faults.some(({ code }) => IN_CURRENCY.has(code));
-    return { index, sourceLoanNumber, assumesCurrency: mayPass, errors: faults, warnings };
+    const borrowerPhone = "details" in row ? row.details?.borrowerPhone : undefined;
+    const phone = borrowerPhone === undefined ? {} : { borrowerPhone };
+    return { index, sourceLoanNumber, assumesCurrency: mayPass, ...phone, errors: faults, warnings };
   }
   // There is no fault, so every required field has a value.
   return { index, sourceLoanNumber, assumesCurrency, row: { ...row, index, sourceLoanNumber, warnings } as CaseRow };

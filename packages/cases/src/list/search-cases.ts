@@ -21,7 +21,7 @@ export interface CaseSearch {
   readonly notVisitedSince?: Date | undefined;
   /**
    * Only cases whose loan number ends with this text, or whose borrower's name has each of its words. A word of three
-   * letters or more may be the beginning of a word of the name.
+   * letters or more may be the beginning of a word of the name. Names that look the same are equal: see `cases.folded_name`.
    */
   readonly text?: string | undefined;
 }
@@ -195,7 +195,7 @@ const selectPromisedByDay = searchIn(
 export const selectOfText = searchIn(
   "cases.search-of-text",
   rowsOf(`select p.id as case_id from cases.collection_case p
-    where cases.name_keys(p.lender_id, p.borrower_name) @> cases.name_keys($1, array_to_string($15::text[], ' '))
+    where cases.folded_name_keys(p.lender_id, p.borrower_name) @> cases.folded_name_keys($1, array_to_string($15::text[], ' '))
       and (p.id > $2) is true and $3::text is null and ${hasName("p")}
     union
     select p.id from cases.collection_case p
@@ -206,10 +206,10 @@ export const selectOfText = searchIn(
 
 /** Returns the SQL condition that the borrower's name has every word of $15. */
 function hasName(row: "p" | "c"): string {
-  const end = "case when length(w) < 3 then ' ' else '' end";
+  const end = "case when length(cases.folded_name(w)) < 3 then ' ' else '' end";
   return `not exists (
     select 1 from unnest($15::text[]) w
-    where position(' ' || lower(w) || ${end} in ' ' || lower(${row}.borrower_name) || ' ') = 0
+    where position(' ' || cases.folded_name(w) || ${end} in ' ' || cases.folded_name(${row}.borrower_name) || ' ') = 0
   )`;
 }
 

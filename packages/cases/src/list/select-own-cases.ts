@@ -4,7 +4,7 @@ import { OWN_CASE_COLUMNS } from "./own-case.ts";
 
 const SEARCHED = `($10::text[] is null
   or right(lower(c.source_loan_number), length($11::text)) = lower($11::text)
-  or not exists (select 1 from unnest($10::text[]) w where position(lower(w) in lower(c.borrower_name)) = 0))`;
+  or not exists (select 1 from unnest($10::text[]) w where position(cases.folded_name(w) in cases.folded_name(c.borrower_name)) = 0))`;
 
 /** The SQL expression for the bucket of a case, by the rules of `bucketOf`. */
 const BUCKET = `coalesce(c.bucket, case when c.dpd = 0 then '0' when c.dpd <= 30 then '1-30' when c.dpd <= 60 then '31-60'

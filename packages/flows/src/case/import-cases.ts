@@ -13,8 +13,10 @@ import {
   inCurrencyOfCase,
   type ImportedCase,
   type ImportRun,
+  hasSeveralForms,
   importRun,
   insertCases,
+  isNumeric,
   type LenderDefaults,
   lockCasesForImport,
   NO_LATER_MONEY,
@@ -23,6 +25,10 @@ import {
   recordUnappliedImport,
   type RefusedRow,
   type RowPlan,
+  similarLoans,
+  similarLoanWarning,
+  storedLoanNumbers,
+  withoutLeadingZeros,
   writeBalances,
   writeImportedCases,
 } from "@collections/cases";
@@ -107,7 +113,8 @@ export async function importCases(
   const attempt: ImportAttempt = { ...request, receivedAt: new Date() };
   const checked = await checkRowsInTurns(request.rows, defaultsOf(request), attempt.receivedAt);
   try {
-    return await apply(em, checked, attempt, environment);
+    const result = await apply(em, checked, attempt, environment);
+    return await withSimilarOfOthers(em, request.lender.id, result);
   } catch (error) {
     if (error instanceof RolledBack) {
       if (await isFirstUse(em, request, error)) return error.result;
@@ -118,6 +125,35 @@ export async function importCases(
     if (!before) throw error;
     return answerRepeat(em, checked, attempt, before, environment);
   }
+}
+
+/**
+ * Adds the warning about similar loans that another import has created at the same time. It is read after the commit: of
+ * two such imports, at least the one that commits last then finds the loans of the other.
+ */
+async function withSimilarOfOthers(em: EntityManager, lenderId: string, result: ImportResult): Promise<ImportResult> {
+  const created = result.results.flatMap((one) =>
+    one.outcome === "created" && isNumeric(one.sourceLoanNumber) && !isWarnedOfSimilar(one.warnings) ? [one] : [],
+  );
+  if (created.length === 0) return result;
+  const loans = created.map(({ sourceLoanNumber }) => sourceLoanNumber);
+  // The rows are stored, so a failure of this query must not look like a failure of the import.
+  const similar = await similarLoans(em, lenderId, loans, { isNew: false }).catch(() => []);
+  const ofImport = new Set(result.results.map(({ sourceLoanNumber }) => sourceLoanNumber));
+  const others = new Map(
+    similar.flatMap(({ loan, similarTo }) => (ofImport.has(similarTo) ? [] : [[loan, similarTo] as const])),
+  );
+  if (others.size === 0) return result;
+  const results = result.results.map((one) => {
+    const similarTo = one.outcome === "created" ? others.get(one.sourceLoanNumber) : undefined;
+    if (one.outcome === "rejected" || similarTo === undefined) return one;
+    return { ...one, warnings: [...one.warnings, similarLoanWarning(one, similarTo)] };
+  });
+  return { ...result, results };
+}
+
+function isWarnedOfSimilar(warnings: readonly { readonly code: string }[]): boolean {
+  return warnings.some(({ code }) => code === "SIMILAR_LOAN_NUMBER");
 }
 
 function defaultsOf({ lender, leaveOutFaulty }: ImportRequest): LenderDefaults {
@@ -161,7 +197,10 @@ async function answerRepeat(
 ): Promise<ImportResult> {
   const rows = asRefusedBefore(checked, before.refused);
   if (before.applied) {
-    return transaction(em, async (tx) => repeatedImport(rows, await currentCases(tx, rows, request.lender.id), before));
+    return transaction(em, async (tx) => {
+      const inForm = await inStoredForm(tx, rows, request.lender.id);
+      return repeatedImport(inForm, await currentCases(tx, inForm, request.lender.id), before);
+    });
   }
   const again = { ...request, dryRun: before.dryRun, atomic: before.atomic, isRepeat: true };
   try {
@@ -206,7 +245,7 @@ async function applyRows(
   // Lock the loans, plan each row with its case, and insert the new cases. If another import has inserted a case of a
   // loan at the same time, lock that case and plan the row again.
   const planned = new Map<number, PlannedRow & { readonly bookings: readonly Booking[] }>();
-  let open = checked;
+  let open = await inStoredForm(tx, checked, lender.id);
   while (open.length > 0) {
     const plans = await planRows(tx, open, request, importId, now);
     const missed = new Set((await insertNewCases(tx, plans, now)).map(({ id }) => id));
@@ -289,6 +328,36 @@ function signalReplacedCases(tx: Tx, created: readonly Applied[]): void {
 
 type Applied = Extract<RowPlan, { events: unknown }>;
 
+/**
+ * Returns the rows with the loan numbers as they are stored: a number may be sent in another Unicode normal form. New
+ * numbers are stored in NFC. Rejects a second row about the same loan.
+ */
+async function inStoredForm(tx: Tx, checked: readonly CheckedRow[], lenderId: string): Promise<readonly CheckedRow[]> {
+  const loans = checked.flatMap(({ sourceLoanNumber }) =>
+    sourceLoanNumber !== undefined && hasSeveralForms(sourceLoanNumber) ? [sourceLoanNumber] : [],
+  );
+  if (loans.length === 0) return checked;
+  const stored = await storedLoanNumbers(tx, lenderId, loans);
+  const firstIndexes = new Map<string, number>();
+  return checked.map((one) => {
+    const { index, sourceLoanNumber: sent } = one;
+    if (sent === undefined || !hasSeveralForms(sent)) return one;
+    const loan = stored.get(sent) ?? sent.normalize("NFC");
+    const first = firstIndexes.get(loan);
+    if (first === undefined) {
+      firstIndexes.set(loan, index);
+      return "row" in one
+        ? { ...one, sourceLoanNumber: loan, row: { ...one.row, sourceLoanNumber: loan } }
+        : { ...one, sourceLoanNumber: loan };
+    }
+    const pointer = `/rows/${index}/sourceLoanNumber`;
+    const detail = `Row ${first} is about the same loan; send one row for each loan.`;
+    const { warnings } = "row" in one ? one.row : one;
+    const errors = [{ code: "DUPLICATE_IN_REQUEST" as const, pointer, detail }];
+    return { index, sourceLoanNumber: loan, assumesCurrency: false, errors, warnings };
+  });
+}
+
 async function planRows(
   tx: Tx,
   rows: readonly CheckedRow[],
@@ -305,14 +374,46 @@ async function planRows(
   });
   const later = await laterThanBalances(tx, read, current, lender.id);
   const holders = await holdersOf(tx, [...later.keys()], current);
+  const similar = await similarTo(tx, read, current, lender.id);
   return inTurns(read, (checked): PlannedRow & { readonly bookings: readonly Booking[] } => {
     const loan = checked.sourceLoanNumber;
     const { money, bookings } = later.get(loan) ?? { money: NO_LATER_MONEY, bookings: [] };
     if ("errors" in checked) return { checked, bookings, plan: { outcome: "rejected", errors: checked.errors } };
     const holder = holders.get(loan) ?? null;
-    const facts = { lenderId: lender.id, importId, newCaseId: newId(), later: money, holder, now };
+    const facts = {
+      lenderId: lender.id,
+      importId,
+      newCaseId: newId(),
+      later: money,
+      holder,
+      similarTo: similar.get(loan),
+      now,
+    };
     return { checked, bookings, plan: planRow(checked.row, current.get(loan), facts) };
   });
+}
+
+/** Returns, by new loan number of digits, an open loan or an earlier row that differs only in leading zeros. */
+async function similarTo(
+  tx: Tx,
+  rows: readonly CheckedRow[],
+  current: ReadonlyMap<string | undefined, ImportedCase>,
+  lenderId: string,
+): Promise<Map<string | undefined, string>> {
+  const added = rows.flatMap((one) =>
+    "row" in one && one.row.action === "upsert" && isNumeric(one.sourceLoanNumber) && !current.has(one.sourceLoanNumber)
+      ? [one.sourceLoanNumber]
+      : [],
+  );
+  const firsts = new Map<string, string>();
+  const inRequest = added.flatMap((loan) => {
+    const number = withoutLeadingZeros(loan);
+    const first = firsts.get(number);
+    if (first === undefined) firsts.set(number, loan);
+    return first === undefined ? [] : [[loan, first] as const];
+  });
+  const stored = await similarLoans(tx, lenderId, added);
+  return new Map([...inRequest, ...stored.map(({ loan, similarTo: other }) => [loan, other] as const)]);
 }
 
 /** Locks the current cases that are needed to plan the rows, and returns them by loan. */

@@ -26,6 +26,8 @@ export type RowResult =
       readonly caseId?: string;
       readonly status: string;
       readonly outstandingAmount: WireNumber;
+      /** The phone as it is stored, E.164. Absent if the row has none, or if the borrower's data were erased. */
+      readonly borrowerPhone?: string;
       readonly sequence: number;
       readonly changes?: readonly FieldChange[];
       readonly warnings: readonly RowWarning[];
@@ -34,6 +36,8 @@ export type RowResult =
       readonly index: number;
       readonly sourceLoanNumber: string | null;
       readonly outcome: "rejected";
+      /** The phone as it would be stored. Absent if the row has none that can be read. */
+      readonly borrowerPhone?: string;
       readonly errors: readonly RowFault[];
       /** Absent if the row has no warnings. */
       readonly warnings?: readonly RowWarning[];
@@ -72,7 +76,7 @@ export function importResult(
   const results = rows.map(({ checked, plan }): RowResult =>
     plan.outcome === "rejected"
       ? rejected(checked, plan.errors)
-      : accepted(checked.index, plan, { isStored: importId !== null }),
+      : accepted(checked, plan, { isStored: importId !== null }),
   );
   const counts = Map.groupBy(results, ({ outcome }) => outcome);
   const summary = Object.fromEntries(
@@ -89,11 +93,13 @@ export function importResult(
 }
 
 function accepted(
-  index: number,
+  checked: CheckedRow,
   plan: Exclude<RowPlan, { outcome: "rejected" }>,
   { isStored }: { isStored: boolean },
 ): RowResult {
+  const { index } = checked;
   const { caseAfter, warnings } = plan;
+  const hasPhone = "row" in checked && checked.row.action === "upsert" && caseAfter.erasedAt === null;
   const outcome = OUTCOMES[plan.outcome];
   const isReopenedCase = plan.outcome === "reopened" && plan.replaces === undefined;
   const exists = isStored || isReopenedCase || (outcome !== "created" && outcome !== "reopened");
@@ -104,6 +110,7 @@ function accepted(
     ...(exists && { caseId: publicId("case", caseAfter.id) }),
     status: caseAfter.status,
     outstandingAmount: toWire(caseAfter.outstandingMinor, caseAfter.currency),
+    ...(hasPhone && { borrowerPhone: caseAfter.borrowerPhone }),
     sequence: Number(caseAfter.sequence),
     ...("changes" in plan && (outcome === "updated" || isReopenedCase) && { changes: plan.changes }),
     warnings,
@@ -113,5 +120,8 @@ function accepted(
 function rejected(checked: CheckedRow, errors: readonly RowFault[]): RowResult {
   const { index, sourceLoanNumber = null } = checked;
   const { warnings } = "row" in checked ? checked.row : checked;
-  return { index, sourceLoanNumber, outcome: "rejected", errors, ...(warnings.length > 0 && { warnings }) };
+  const ofRow = "row" in checked && checked.row.action === "upsert" ? checked.row.details : undefined;
+  const borrowerPhone = "row" in checked ? ofRow?.borrowerPhone : checked.borrowerPhone;
+  const phone = borrowerPhone === undefined ? {} : { borrowerPhone };
+  return { index, sourceLoanNumber, outcome: "rejected", ...phone, errors, ...(warnings.length > 0 && { warnings }) };
 }

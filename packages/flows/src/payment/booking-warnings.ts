@@ -1,4 +1,5 @@
 import type { Booking, BookingWarning } from "@collections/bookings";
+import { doubtAboutIdentity } from "@collections/cases";
 import { firstIdAt } from "@collections/database";
 import { exponentOf, toDecimal } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
@@ -20,7 +21,17 @@ export interface WarningFacts {
 
 /** Returns the warnings about the effect of a payment (contract: Payment confirmation response). */
 export function bookingWarnings(booking: Unwarned, facts: WarningFacts): BookingWarning[] {
-  return [...linkWarnings(booking, facts), ...balanceWarnings(facts), ...amountWarnings(booking, facts)];
+  return [
+    ...referenceWarnings(booking),
+    ...linkWarnings(booking, facts),
+    ...balanceWarnings(facts),
+    ...amountWarnings(booking, facts),
+  ];
+}
+
+function referenceWarnings({ reference }: Unwarned): BookingWarning[] {
+  const detail = doubtAboutIdentity(reference);
+  return detail === undefined ? [] : [{ code: "IDENTITY_IN_DOUBT", pointer: "/reference", detail }];
 }
 
 function linkWarnings(booking: Unwarned, { links, isLinkPaid }: WarningFacts): BookingWarning[] {

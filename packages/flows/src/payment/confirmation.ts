@@ -1,9 +1,9 @@
 import type { Booking, BookingWarning } from "@collections/bookings";
-import type { LockedCase } from "@collections/cases";
+import { type LockedCase, whyNoNewIdentity } from "@collections/cases";
 import { type AmountLiteral, exponentOf, readAmount } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { PaymentMode } from "./payment-mode.ts";
-import { bookedReference, hasInvisible } from "./reference.ts";
+import { bookedReference } from "./reference.ts";
 
 /**
  * A captured payment that a lender confirms (contract: Payment confirmation request). Its fields are parsed but not
@@ -35,6 +35,8 @@ export interface Confirmation {
   readonly linkId: string | null;
   /** The reference of the payment that this payment completes, if it is a part. The payment may be unknown. */
   readonly partOf?: string | null;
+  /** Whether the payment moves from another loan. Then `reference` may be one that is refused for a new payment. */
+  readonly isBookedElsewhere?: boolean;
   /** Warnings about the request, which are stored with the booking. */
   readonly warnings: readonly BookingWarning[];
   /** When the request was accepted. `paidAt` is compared with this time, so a clock that jumps later does no harm. */
@@ -65,9 +67,6 @@ export type ConfirmationOutcome =
 
 type Refused = Extract<ConfirmationOutcome, { kind: "refused" }>;
 
-const INVISIBLE_REFERENCE =
-  "reference: has invisible characters, such as a zero-width space or a soft hyphen; send it without them.";
-
 /** How far `paidAt` may be ahead of the service's clock. */
 const PAID_AT_TOLERANCE_MS = 5 * 60_000;
 
@@ -80,8 +79,9 @@ export function checkConfirmation(
   lockedCase: LockedCase,
   link: PaidLink | undefined,
 ): { amountMinor: bigint } | Refused {
-  const { amount, amountIsMajorUnits, paidAt, acceptedAt, reference } = confirmation;
-  if (hasInvisible(reference)) return refused("INVALID_TEXT", INVISIBLE_REFERENCE, "/reference");
+  const { amount, amountIsMajorUnits, paidAt, acceptedAt, reference, isBookedElsewhere } = confirmation;
+  const fault = isBookedElsewhere ? undefined : whyNoNewIdentity(reference);
+  if (fault !== undefined) return refused("INVALID_TEXT", `reference: ${fault}`, "/reference");
   const reading = readAmount(amount, lockedCase.currency);
   if ("fault" in reading) return refused(reading.fault, reading.detail, "/amount");
   if (link && link.sourceLoanNumber !== confirmation.loan) {

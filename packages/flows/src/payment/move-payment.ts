@@ -211,6 +211,7 @@ function confirmationOf(
     mode: isPaymentMode(mode) ? mode : "other",
     rawMode,
     linkId: null,
+    isBookedElsewhere: true,
     warnings: [],
     acceptedAt,
   };

@@ -1,6 +1,7 @@
 import type { Booking, BookingWarning, RemainingPayment, Reversal, ReversalReason } from "@collections/bookings";
+import { whyNoNewIdentity } from "@collections/cases";
 import { type AmountLiteral, readAmount, toDecimal } from "@collections/money";
-import { bookedReference, hasInvisible, possibleReferences } from "./reference.ts";
+import { bookedReference, possibleReferences } from "./reference.ts";
 
 /**
  * The reversal of a payment that a lender reports (contract: Payment reversal request). Its fields are parsed but not
@@ -56,9 +57,6 @@ export interface RefusedReversal {
   readonly pointer?: string;
 }
 
-const INVISIBLE_REFERENCE =
-  "reversalReference: has invisible characters, such as a zero-width space or a soft hyphen; send it without them.";
-
 /** How far `reversedAt` may be ahead of the service's clock. */
 const REVERSED_AT_TOLERANCE_MS = 5 * 60_000;
 
@@ -70,8 +68,9 @@ export function checkReversal(
 ): { amountMinor: bigint } | RefusedReversal {
   const { amount, reversedAt, acceptedAt, reversalReference } = request;
   const { currency, paidAt } = booking;
-  if (hasInvisible(reversalReference)) {
-    return refusedReversal("INVALID_TEXT", INVISIBLE_REFERENCE, "/reversalReference");
+  const fault = whyNoNewIdentity(reversalReference);
+  if (fault !== undefined) {
+    return refusedReversal("INVALID_TEXT", `reversalReference: ${fault}`, "/reversalReference");
   }
   const leftMinor = remaining.appliedMinor + remaining.excessMinor;
   const reading = amount === null ? { minor: leftMinor } : readAmount(amount, currency);

@@ -1,7 +1,7 @@
 import type { ReconciliationFault } from "@collections/bookings";
-import { readInstant } from "@collections/cases";
+import { hasInvisible, readInstant } from "@collections/cases";
 import { AmountLiteral } from "@collections/money";
-import { bookedReference, hasInvisible } from "../payment/reference.ts";
+import { bookedReference } from "../payment/reference.ts";
 
 /** A payment of a lender's own list. */
 export interface PaymentRow {

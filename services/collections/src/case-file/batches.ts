@@ -20,6 +20,8 @@ export interface ReadRow {
 export interface FaultyRow {
   readonly record: FileRecord;
   readonly faults: readonly CellFault[];
+  /** The phone as it would be stored; undefined if the row has none that can be read. */
+  readonly phone?: string | undefined;
 }
 
 /** The lines of the file that one import request applies. */
@@ -69,10 +71,13 @@ function readRecord(record: FileRecord, reading: Reading, seen: SeenLoans): Read
   const { row: fields, faults, warnings } = readFileRow(record.cells, reading.columns, reading);
   const { assignTo, ...row } = fields as { assignTo?: string | null; sourceLoanNumber?: unknown };
   const loan = row["sourceLoanNumber"];
-  const first = typeof loan === "string" ? seen.firstLine(loan, record.line) : undefined;
+  const first = typeof loan === "string" ? seen.firstLine(loan.normalize("NFC"), record.line) : undefined;
   if (first !== undefined) {
     const detail = `Line ${first} is about the same loan; a file has one row for each loan.`;
     return { record, faults: [{ column: undefined, code: "DUPLICATE_IN_FILE", detail }] };
   }
-  return faults.length > 0 ? { record, faults: [...faults, ...warnings] } : { record, row, assignTo, warnings };
+  if (faults.length === 0) return { record, row, assignTo, warnings };
+  const { borrowerPhone: phone } = fields as { borrowerPhone?: string };
+  const isRead = phone !== undefined && /^\+\d+$/.test(phone);
+  return { record, faults: [...faults, ...warnings], phone: isRead ? phone : undefined };
 }

@@ -70,6 +70,7 @@ export function fileKeyOf(file: ReadFile, { columns, readings, asOf, lender }: R
     cutoff,
     headerLine,
     columnReadings,
+    sheet: file.sheet?.name,
   });
   return createHash("sha256").update(how).digest("hex");
 }
@@ -213,7 +214,9 @@ function inOrder(rows: readonly Rejected[]): Rejected[] {
  * rejected.
  */
 function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns<Target>): Rejected[] {
-  const unreadable = batch.faulty.map(({ record, faults }) => rejected(record, undefined, faults));
+  const unreadable = batch.faulty.map(({ record, faults, phone }) =>
+    rejected(record, undefined, [...faults, ...readPhone(record, phone, columns)]),
+  );
   const refused = results.flatMap((result, place) => {
     if (result.outcome !== "rejected") return [];
     const faults = result.errors.map(({ code, pointer, detail }) => ({
@@ -221,9 +224,18 @@ function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns<Ta
       code,
       detail,
     }));
-    return [rejected(batch.read[place]!.record, result.sourceLoanNumber, faults)];
+    const { record } = batch.read[place]!;
+    const phone = readPhone(record, result.borrowerPhone, columns);
+    return [rejected(record, result.sourceLoanNumber, [...faults, ...phone])];
   });
   return [...unreadable, ...refused];
+}
+
+/** Returns a sentence with the phone as it would be stored, if the cell has another text. */
+function readPhone({ cells }: FileRecord, phone: string | undefined, { used }: Columns<Target>): CellFault[] {
+  const column = used.find(({ target }) => target === "borrowerPhone");
+  if (!column || phone === undefined || cells[column.index] === phone) return [];
+  return [{ column: `"${column.name}"`, code: "PHONE_READ", detail: `The phone is read as ${phone}.` }];
 }
 
 /** Returns the fields of each imported row that were left out, because their cells could not be read. */

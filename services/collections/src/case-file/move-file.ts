@@ -55,7 +55,7 @@ function readMove(
   }
   if ("fault" in identity) return faulty("WRONG_TYPE", identity.fault);
   if (loan === "") return faulty("REQUIRED", "The line has no loan number.");
-  const first = seen.firstLine(loan, line);
+  const first = seen.firstLine(loan.normalize("NFC"), line);
   if (first !== undefined) return faulty("DUPLICATE_LOAN", `Line ${first} has the same loan.`);
   const assignee = readAssigneeCell(assignTo);
   if ("fault" in assignee) return faulty("FIELD_PARTNER_NOT_FOUND", assignee.fault);

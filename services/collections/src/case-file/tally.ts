@@ -11,6 +11,8 @@ export interface Example {
   readonly sourceLoanNumber: string;
   readonly status: string;
   readonly outstandingAmount: WireNumber;
+  /** The phone as it is stored. */
+  readonly borrowerPhone?: string;
   readonly changes?: readonly FieldChange[];
 }
 
@@ -94,8 +96,9 @@ export class Tally {
       const outcome = OUTCOMES.find((name) => name === one.outcome);
       if (outcome === undefined || one.outcome === "rejected") continue;
       if (this.examples[outcome].length >= MAX_EXAMPLES) continue;
-      const { sourceLoanNumber, status, outstandingAmount, changes } = one;
-      const shown = { line: lines[place]!, sourceLoanNumber, status, outstandingAmount };
+      const { sourceLoanNumber, status, outstandingAmount, borrowerPhone, changes } = one;
+      const phone = borrowerPhone === undefined ? {} : { borrowerPhone };
+      const shown = { line: lines[place]!, sourceLoanNumber, status, outstandingAmount, ...phone };
       this.examples[outcome].push(changes ? { ...shown, changes } : shown);
     }
     this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));

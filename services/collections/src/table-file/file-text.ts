@@ -17,19 +17,29 @@ const MARKS: readonly (readonly [Encoding, readonly number[]])[] = [
 ];
 /** The first bytes of files that are not CSV. */
 const OTHER_FORMATS: readonly (readonly [string, readonly number[]])[] = [
-  ["an Excel workbook or another archive", [0x50, 0x4b, 0x03, 0x04]],
-  ["an old Excel workbook", [0xd0, 0xcf, 0x11, 0xe0]],
   ["a compressed file", [0x1f, 0x8b]],
   ["a PDF", [0x25, 0x50, 0x44, 0x46]],
 ];
 const HEAD_BYTES = 4_096;
+/** Old workbooks, and workbooks with a password. */
+const OLE_FILE = [0xd0, 0xcf, 0x11, 0xe0];
 
 /** Returns the encoding of the byte order mark, or else `given`, or else UTF-8. Throws FileNotReadableError. */
 export async function encodingOf(bytes: FileBytes, given: Encoding | undefined): Promise<Encoding> {
   const head = await headOf(bytes);
   const begins = ([, mark]: readonly [string, readonly number[]]) => mark.every((byte, index) => head[index] === byte);
   const other = OTHER_FORMATS.find(begins);
-  if (other) throw new FileNotReadableError(`This is ${other[0]}, not CSV. In Excel: save as "CSV UTF-8".`);
+  if (other) {
+    throw new FileNotReadableError(
+      `This is ${other[0]}. Save the table as an Excel workbook (.xlsx) or as "CSV UTF-8".`,
+    );
+  }
+  if (OLE_FILE.every((byte, index) => head[index] === byte)) throw new FileNotReadableError(await oleText(bytes));
+  if (/^\s*<(?:!doctype|html|table|\?xml)/i.test(head.toString("latin1", 0, 200))) {
+    throw new FileNotReadableError(
+      'This is a web page or XML, although its name may end in .xls. Open it in a spreadsheet, and save it as an Excel workbook (.xlsx) or as "CSV UTF-8".',
+    );
+  }
   const encoding = MARKS.find(begins)?.[0] ?? given;
   if (encoding !== undefined) return encoding;
   if (head.includes(0)) {
@@ -38,6 +48,18 @@ export async function encodingOf(bytes: FileBytes, given: Encoding | undefined):
     );
   }
   return "utf-8";
+}
+
+/** Says which kind of OLE file this is. Its directory names its parts in UTF-16. */
+async function oleText(bytes: FileBytes): Promise<string> {
+  const encrypted = Buffer.from("EncryptedPackage", "utf16le");
+  let end = Buffer.alloc(0);
+  for await (const block of bytes.blocks()) {
+    const piece = Buffer.concat([end, block]);
+    if (piece.includes(encrypted)) return "The workbook has a password. Remove the password, and save it again.";
+    end = piece.subarray(-encrypted.length);
+  }
+  return 'This is an old Excel workbook (.xls). Save it as an Excel workbook (.xlsx) or as "CSV UTF-8".';
 }
 
 async function headOf(bytes: FileBytes): Promise<Buffer> {

@@ -85,7 +85,7 @@ interface OpenFile {
 }
 
 function rejectedPath(original: string, count: number): string {
-  return `${original.replace(/\.csv$/i, "")}.rejected${count === 1 ? "" : `-${count}`}.csv`;
+  return `${original.replace(/\.(?:csv|xlsx)$/i, "")}.rejected${count === 1 ? "" : `-${count}`}.csv`;
 }
 
 async function createFile(original: string): Promise<OpenFile> {

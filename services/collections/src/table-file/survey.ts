@@ -95,7 +95,11 @@ export async function surveyFile<Field extends string>(
   for await (const record of records) survey.add(record);
   const { readings, surveyed } = survey.decide();
   const ends = survey.endsWith(surveyed);
-  const file: ReadFile = { ...table, rows: survey.rows - ends.length, sha256: table.bytes.sha256 };
+  const file: ReadFile = {
+    ...table,
+    rows: survey.rows - ends.length,
+    sha256: table.sheet?.sha256 ?? table.bytes.sha256,
+  };
   return { file, columns, readings, surveyed, skipped: [...skipped, ...ends], warnings: survey.warnings() };
 }
 

@@ -134,7 +134,8 @@ describe("a file", () => {
       /line 3: these bytes are not UTF-8. .*--encoding windows-1252/,
     ],
     ["UTF-16 without a byte order mark", Buffer.from("a,b\n", "utf16le"), /Add --encoding utf-16le/],
-    ["an Excel workbook", Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is an Excel workbook .*, not CSV/],
+    ["a damaged workbook", Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /The workbook is damaged/],
+    ["a PDF", Buffer.from("%PDF-1.7"), /This is a PDF. Save the table as an Excel workbook/],
     ["no content", "", /The file is empty/],
     [
       "a quote that is never closed",

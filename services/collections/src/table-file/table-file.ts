@@ -5,11 +5,15 @@ import { FileBytes } from "./file-bytes.ts";
 import { type Encoding, encodingOf, FileNotReadableError, textOf } from "./file-text.ts";
 import { findHeader, type HeaderHints } from "./find-header.ts";
 import { unmarkFormula } from "./formula-mark.ts";
+import { isArchive } from "./workbook/is-archive.ts";
+import type { SourceSheet } from "./workbook/workbook-as-text.ts";
 
 /** A file with a header and rows, whose header has been read. */
 export interface TableFile extends CsvSource {
   readonly path: string;
   readonly header: readonly string[];
+  /** The sheet from which the rows come, if the file is an Excel workbook. */
+  readonly sheet?: SourceSheet;
 }
 
 /** A file that has been read once from end to end. */
@@ -23,14 +27,20 @@ export interface ReadFile extends TableFile {
 /** The options of a command about the format of a file. */
 export interface FileHints extends HeaderHints {
   readonly encoding?: Encoding | undefined;
+  /** The name or the number of the sheet of an Excel workbook. */
+  readonly sheet?: string | undefined;
 }
 
 /** Opens a file and reads its header. Throws FileNotReadableError. The caller disposes of `bytes`. */
 export async function openTable(path: string, hints: FileHints): Promise<TableFile> {
-  const bytes = await FileBytes.open(path);
+  const source = (await isArchive(path)) ? await sheetOf(path, hints.sheet) : undefined;
+  if (!source && hints.sheet !== undefined) {
+    throw new FileNotReadableError("--sheet is for Excel workbooks (.xlsx), and the file is none. Remove the option.");
+  }
+  const bytes = source?.bytes ?? (await FileBytes.open(path));
   try {
-    const encoding = await encodingOf(bytes, hints.encoding);
-    const found = findHeader(await firstText(bytes, encoding), hints);
+    const encoding = source ? "utf-8" : await encodingOf(bytes, hints.encoding);
+    const found = findHeader(await firstText(bytes, encoding), source ? { ...hints, separator: "," } : hints);
     if (!found) {
       const { headerLine } = hints;
       throw new FileNotReadableError(
@@ -39,11 +49,18 @@ export async function openTable(path: string, hints: FileHints): Promise<TableFi
     }
     const cells = isOfRejectedFile(found.cells) ? found.cells.map(unmarkFormula) : found.cells;
     const header = cells.map((name) => cellText(name).replaceAll(/\s+/g, " "));
-    return { path, bytes, encoding, separator: found.separator, headerLine: found.line, header };
+    const table = { path, bytes, encoding, separator: found.separator, headerLine: found.line, header };
+    return source ? { ...table, sheet: source.sheet } : table;
   } catch (error) {
     await bytes[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Loads the code that reads workbooks only if it is needed, so that commands start sooner. */
+async function sheetOf(path: string, sheet: string | undefined) {
+  const { workbookAsText } = await import("./workbook/workbook-as-text.ts");
+  return workbookAsText(path, sheet);
 }
 
 async function firstText(bytes: FileBytes, encoding: Encoding): Promise<string> {

@@ -158,7 +158,11 @@ describe("a file of cases", () => {
       },
       { line: 5, because: "Line 4 is about the same loan; a file has one row for each loan." },
       { line: 6, because: expect.stringMatching(/column "Loan No": "9.82E\+09" has lost digits/) as string },
-      { line: 7, because: 'column "Customer Name": borrowerName is required.' },
+      {
+        line: 7,
+        because:
+          'column "Customer Name": borrowerName is required. column "Mob No": The phone is read as +919820000001.',
+      },
     ]);
     const rejected = readFileSync(answer.rejectedFile, "utf8");
     expect(rejected.split("\r\n").map((line) => line.split(",", 1)[0])).toEqual([

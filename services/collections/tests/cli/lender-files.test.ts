@@ -224,6 +224,51 @@ describe("a loan number that a spreadsheet or an export has changed", () => {
   });
 });
 
+describe("a loan number that looks like another", () => {
+  test.each(["LN\u2060-A7001", "LN-A\u00AD7001", "LN-A7001\u202D", "LN\u200D-A7001"])(
+    "is rejected as %j, because it has invisible characters",
+    async (loan) => {
+      expect(await importOf({ content: csv(HEADER, `${loan},${rest}`) })).toMatchObject(
+        outcome({ stored: {}, rejected: [[2, /column "Loan No": The loan number has invisible characters/]] }),
+      );
+    },
+  );
+
+  test("in another normal form is the same loan", async () => {
+    const [composed, decomposed] = ["CAFÉ-9", "CAFÉ-9".normalize("NFD")];
+    expect(await importOf({ content: csv(HEADER, `${decomposed},${rest}`, `${composed},${rest}`) })).toMatchObject(
+      outcome({ stored: { [composed]: {} }, rejected: [[3, /Line 2 is about the same loan/]] }),
+    );
+    expect(await importOf({ content: csv(HEADER, `${decomposed},${rest}`) })).toMatchObject(outcome({ stored: {} }));
+  });
+
+  test("without the leading zeros of an open loan stops the file", async () => {
+    await importOf({ content: csv(HEADER, `0004799,${rest}`, `4798,${rest}`) });
+    const other = aLoan();
+    const content = csv(HEADER, `${other},${rest}`, `4799,${rest}`, `04798,${rest}`);
+    const refused =
+      /2 new loan numbers[^]*line 3: 4799, and the loan 0004799 is open\n[^]*line 4: 04798[^]*--allow-sim/;
+    expect(await importOf({ content })).toMatchObject(outcome({ stored: {}, refused }));
+    expect(await importOf({ content, options: ["--allow-similar-loans"] })).toMatchObject(
+      outcome({ stored: { [other]: {}, 4799: {}, "04798": {} }, answer: { warnings: { SIMILAR_LOAN_NUMBER: 2 } } }),
+    );
+    // The loans exist now, so they are not new.
+    expect(await importOf({ content })).toMatchObject(outcome({ stored: {} }));
+  });
+
+  test("without the leading zeros of an earlier line stops the file", async () => {
+    const content = csv(HEADER, `0004801,${rest}`, `4802,${rest}`, `4802,${rest}`, `4801.0,${rest}`);
+    const refused = /1 new loan number differs[^]*line 5: 4801, and line 2 has the other one/;
+    expect(await importOf({ content })).toMatchObject(outcome({ stored: {}, refused }));
+  });
+
+  test("is no matter of rows that withdraw a loan", async () => {
+    await importOf({ content: csv(HEADER, `0004803,${rest}`) });
+    const content = csv(`${HEADER},Action`, `4803,,,,withdraw`);
+    expect(await importOf({ content })).toMatchObject(outcome({ stored: {}, rejected: [[2, /no case/i]] }));
+  });
+});
+
 describe("a column of dates", () => {
   const DATES = `${HEADER},DNC Until`;
   const dates = (...days: string[]) => {
@@ -497,6 +542,29 @@ describe("a cell of phones", () => {
     const rejected = [[2, /"Mob No": There is no such number in IN/]] as const;
     expect(await importOf({ content: csv(HEADER, `${aLoan()},Ravi Kumar,${cell},500`) })).toMatchObject(
       outcome({ stored: {}, rejected }),
+    );
+  });
+
+  test("is shown as stored, also in the reason of a rejected row", async () => {
+    const loan = aLoan();
+    const content = csv(
+      `${HEADER},Currency`,
+      `${loan},Ravi Kumar,098220 12345,500,`,
+      `${aLoan()},,0919822012346,500,`,
+      `${aLoan()},Ravi Kumar,+919822012347,500,Rupees`,
+      `${aLoan()},Ravi Kumar,9822012348 (office),5 00,`,
+    );
+    const read = (phone: string) => new RegExp(`column "Mob No": The phone is read as \\${phone}\\.$`);
+    expect(await importOf({ content })).toMatchObject(
+      outcome({
+        stored: { [loan]: { phone: "+919822012345" } },
+        rejected: [
+          [3, read("+919822012346")],
+          [4, /^column "Currency": [^:]*$/],
+          [5, read("+919822012348")],
+        ],
+        answer: { examples: { created: [{ borrowerPhone: "+919822012345" }] } },
+      }),
     );
   });
 

@@ -61,6 +61,9 @@ const QUERIES: readonly [title: string, name: string, values: readonly unknown[]
   ["the end of a search for cases", "cases.last-searched", [LENDER, START], "collection_case_pkey", MOST_READ],
 ];
 
+/** Looks for two numbers among the cases, of which one exists with other zeros. */
+const SIMILAR = ["loans similar to new ones", "cases.similar-loans", [LENDER, ["99997", "7"], true]] as const;
+
 /** The maximum number of rows of LENDER that match a search. */
 const MOST_FOUND = 200;
 
@@ -73,7 +76,7 @@ const SEARCHES: readonly [title: string, name: string, values: readonly unknown[
     ["4 12", ...search({ postalCode: "412" })],
     "case_of_postal_code",
   ],
-  ["cases of a name", "cases.search-of-text", [null, ...search({ text: "zarathustra" })], "case_of_name"],
+  ["cases of a name", "cases.search-of-text", [null, ...search({ text: "zarathustra" })], "case_of_folded_name"],
   [
     "cases with the end of a loan number",
     "cases.search-of-text",
@@ -153,6 +156,12 @@ describe.each(PLANS)("with this kind of plan: %s", (plan) => {
   );
 });
 
+test.each(PLANS)("similar loans are found by an index with this kind of plan: %s", (plan) => {
+  const scans = found.get(`${plan}: ${SIMILAR[0]}`)!;
+  expect(scans.filter(({ rows }) => rows > 4)).toEqual([]);
+  expect(scans.find(({ index, rows }) => index === "case_of_loan_end" && rows > 0)).toBeDefined();
+});
+
 async function session(mode: PlanMode): Promise<Client> {
   const client = new Client({ connectionString: directUrl(url) });
   await client.connect();
@@ -163,7 +172,7 @@ async function session(mode: PlanMode): Promise<Client> {
 
 /** Prepares and plans all queries for the tables in their current state. */
 async function prepareAll(client: Client): Promise<void> {
-  for (const [place, [, name]] of [...QUERIES, ...SEARCHES].entries()) {
+  for (const [place, [, name]] of [...QUERIES, ...SEARCHES, SIMILAR].entries()) {
     const { text } = namedStatements().find((one) => one.name === name)!;
     await prepare(client, `query_${place}`, text);
   }
@@ -171,7 +180,7 @@ async function prepareAll(client: Client): Promise<void> {
 
 async function executeAll(client: Client, plan: string): Promise<void> {
   const searches = SEARCHES.map(([title, name, values]) => [title, name, [LENDER, START, ...values]] as const);
-  for (const [place, [title, name, values]] of [...QUERIES, ...searches].entries()) {
+  for (const [place, [title, name, values]] of [...QUERIES, ...searches, SIMILAR].entries()) {
     found.set(`${plan}: ${title}`, await execute(client, `query_${place}`, { name, text: "select", values }));
   }
 }
@@ -186,7 +195,7 @@ async function fill(client: Client): Promise<void> {
        work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
        excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
        created_at, updated_at, branch_code)
-     select ${lender}, ${id}, 'LN-' || n, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0,
+     select ${lender}, ${id}, case n when 7 then '0007' else 'LN-' || n end, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0,
        case n % 1000 when 1 then 'Zarathustra Rao' else 'Ravi Kumar' end, '+919800000001', '{}',
        jsonb_build_array(jsonb_build_object('postalCode', n % 1000)), '{}', '{}', 1, now(), now(), 'B' || n % 1000
      from generate_series(1, $3::integer) n`,

@@ -184,7 +184,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
 
 /** Options that do not identify anything stored. */
 const OTHER_OPTIONS =
-  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|header-line|date-order|decimal|as-of|day|from|paid-time|parts|confirm-missing|amount-is-major-units|out|name|phone|time-zone|currency|paid-on|amount|reversed-at|note|distribute|anchor|anchor-key|csv|with-contact|status|branch|postal-code|dpd|promise-due|not-visited-since|by)$/;
+  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|header-line|sheet|allow-similar-loans|date-order|decimal|as-of|day|from|paid-time|parts|confirm-missing|amount-is-major-units|out|name|phone|time-zone|currency|paid-on|amount|reversed-at|note|distribute|anchor|anchor-key|csv|with-contact|status|branch|postal-code|dpd|promise-due|not-visited-since|by)$/;
 /** Commands whose options are fields of the lender itself, so the options do not identify anything else. */
 const OF_LENDER = /^lender (create|update)$/;
 

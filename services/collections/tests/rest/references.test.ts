@@ -108,7 +108,7 @@ describe("a payment reference with an invisible character", () => {
 
 describe("the loan numbers . and .., which URL parsers remove from a path", () => {
   test("are rejected in an import", async () => {
-    const { body } = await lender.importCases([aRow("."), aRow(".."), aRow("..."), aRow("LN..1")]);
+    const { body } = await lender.importCases([aRow("."), aRow(".."), aRow("..1"), aRow("LN..1")]);
     expect(body["results"]).toMatchObject([
       { outcome: "rejected", errors: [{ code: "WRONG_TYPE", pointer: "/rows/0/sourceLoanNumber" }] },
       { outcome: "rejected", errors: [{ detail: expect.stringContaining('".."') as unknown }] },

@@ -1,3 +1,4 @@
+import { hasSeveralForms, storedLoanNumber, storedLoanNumbers } from "@collections/cases";
 import { fieldPartnerById } from "@collections/field-partners";
 import {
   assignCase,
@@ -16,7 +17,8 @@ import { MOVE_COLUMNS, type MoveField, type MoveLine, movesOf } from "../../case
 import { openRejectedFile, type RejectedFile } from "../../table-file/rejected-file.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import type { ReadFile } from "../../table-file/table-file.ts";
-import { withLenderFile } from "../terminal/file-options.ts";
+import { type TableOptions, withLenderFile, withTableOptions } from "../terminal/file-options.ts";
+import { surveyText } from "../terminal/file-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm, endProgress, showProgress, tell } from "../terminal/terminal.ts";
@@ -25,7 +27,7 @@ import { assignmentText, MoveTally, shownAssignment } from "./case-assign-words.
 import { tellOutcome } from "./case-outcome.ts";
 import { caseSearchOf, type CaseSearchOptions, withCaseSearchOptions } from "./case-search-options.ts";
 
-interface AssignOptions extends CaseSearchOptions {
+interface AssignOptions extends CaseSearchOptions, TableOptions<MoveField> {
   file?: string;
   from?: string;
   to?: string;
@@ -57,12 +59,12 @@ export function addAssignCommand(command: Command): void {
     .argument("<lender>", "the lender's code")
     .argument("[loan]", "the lender's loan number, to assign one case")
     .argument("[field-partner-id]", "the person who will visit the borrower")
-    .option("--file <file>", "assign the cases of a CSV file with the columns loan and assignTo")
+    .option("--file <file>", "assign the cases of a CSV file or an Excel workbook with the columns loan and assignTo")
     .option("--from <field-partner-id>", "assign the cases that this person has; needs --to")
     .option("--to <field-partner-id>", "the person who gets the cases of --from")
     .option("--spread <ids>", "spread cases over these people, separated by commas; needs --by", readIds)
     .addOption(new Option("--by <rule>", "what --spread evens out").choices(SPREAD_RULES));
-  withCaseSearchOptions(assign)
+  withTableOptions(withCaseSearchOptions(assign), MOVE_COLUMNS)
     .option("--dry-run", "show who would get how many cases, and change nothing")
     .option("--yes", "assign many cases without asking")
     .option("--reason <text>", "the reason, for the audit log", readReason)
@@ -70,6 +72,8 @@ export function addAssignCommand(command: Command): void {
     .addHelpText(
       "after",
       `
+A file is read as case import reads it: usual column names are known, and titles above the header and totals are skipped.
+
 Many cases: --file, --from with --to, or --spread with --by. The last two take the options of case list to select cases;
 --spread takes unassigned cases, unless --holder is given. --by amount evens out the number of cases and their sum;
 --by postal-code gives all cases of a postal code to one person. In a file, none in the column assignTo unassigns a case.
@@ -95,14 +99,16 @@ interface OneCase {
   readonly holder: string | undefined;
 }
 
-async function assignOne({ code, loan, holder }: OneCase, { reason, ...others }: AssignOptions): Promise<void> {
+async function assignOne({ code, loan, holder }: OneCase, { reason, map, ...others }: AssignOptions): Promise<void> {
   const [other] = Object.keys(others);
-  if (other !== undefined)
+  if (other !== undefined || map.length > 0)
     throw notUnderstood("A loan cannot be combined with options for many cases: remove the loan, or these options.");
   if (holder === undefined) throw notUnderstood("Give the id of the field partner after the loan.");
   await withDatabase(async ({ config, em }) => {
     const fieldPartnerId = idOf("fp", "field partner", holder);
-    const order = { lender: await lenderNamed(em(), code), loan, reason: reason ?? null, fieldPartnerId };
+    const lender = await lenderNamed(em(), code);
+    const stored = await storedLoanNumber(em(), lender.id, loan);
+    const order = { lender, loan: stored, reason: reason ?? null, fieldPartnerId };
     tellOutcome(await assignCase(em(), order, config.environment), { loan, holder });
   });
 }
@@ -115,10 +121,10 @@ async function assignMany(code: string, options: AssignOptions): Promise<void> {
     if (file === undefined) {
       return rehearseAndApply({ operator, lender, plan: await searchedPlan(operator, lender, options) }, options);
     }
-    const how = { names: MOVE_COLUMNS, lender, options: { map: [] } };
-    return withLenderFile(file, how, (surveyed) =>
-      rehearseAndApply({ operator, lender, plan: filePlan(surveyed) }, options),
-    );
+    return withLenderFile(file, { names: MOVE_COLUMNS, lender, options }, (surveyed) => {
+      if (!process.argv.includes("--json")) tell(surveyText(surveyed));
+      return rehearseAndApply({ operator, lender, plan: filePlan(surveyed) }, options);
+    });
   });
 }
 
@@ -138,11 +144,30 @@ async function rehearseAndApply(planned: Omit<PlannedRun, "reason">, options: As
   finish(lender, await run(false), false);
 }
 
-function checkOptions({ file, from, to, spread, by, dryRun, yes, reason: _reason, ...search }: AssignOptions): void {
+function checkOptions({
+  file,
+  from,
+  to,
+  spread,
+  by,
+  dryRun,
+  yes,
+  reason: _reason,
+  map,
+  encoding,
+  separator,
+  headerLine,
+  sheet,
+  ...search
+}: AssignOptions): void {
   const ways = [file, from, spread].filter((given) => given !== undefined).length;
   if (ways !== 1) throw notUnderstood("Give a loan and a field partner, or one of --file, --from and --spread.");
   if ((from === undefined) !== (to === undefined)) throw notUnderstood("--from and --to belong together.");
   if ((spread === undefined) !== (by === undefined)) throw notUnderstood("--spread and --by belong together.");
+  const isOfFile = [encoding, separator, headerLine, sheet].some((given) => given !== undefined) || map.length > 0;
+  if (file === undefined && isOfFile) {
+    throw notUnderstood("--map, --encoding, --separator, --header-line and --sheet belong to --file.");
+  }
   if (file !== undefined && Object.keys(search).length > 0)
     throw notUnderstood("--file names the cases: remove the options that select cases.");
   if (from !== undefined && search.holder !== undefined)
@@ -239,7 +264,10 @@ async function applyBatch(
   batch: readonly PlannedLine[],
   { dryRun, tally, rejectedFile }: Applying,
 ): Promise<void> {
-  const moves = batch.flatMap((line) => ("move" in line ? [line.move] : []));
+  const planned = batch.flatMap((line) => ("move" in line ? [line.move] : []));
+  const given = planned.map(({ loan }) => loan).filter(hasSeveralForms);
+  const stored = await storedLoanNumbers(operator.em(), lender.id, given);
+  const moves = planned.map((move) => ({ ...move, loan: stored.get(move.loan) ?? move.loan }));
   const order = { lender, moves, reason, dryRun };
   const outcomes = moves.length === 0 ? [] : await assignCases(operator.em(), order, operator.config.environment);
   let place = 0;

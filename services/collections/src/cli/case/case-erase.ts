@@ -1,3 +1,4 @@
+import { storedLoanNumber } from "@collections/cases";
 import { publicId } from "@collections/database";
 import { eraseCase, type EraseOutcome } from "@collections/flows";
 import type { Command } from "commander";
@@ -40,7 +41,10 @@ async function erase(code: string, loan: string, { reason, yes }: EraseOptions):
   await withDatabase(async ({ em }) => {
     const lender = await lenderNamed(em(), code);
     if (!yes) await askForConfirmation(`Erase the personal data of the borrower of ${loan}, lender ${lender.code}?`);
-    tellErased(await eraseCase(em(), { lender, loan: loan.normalize().trim(), reason }), loan);
+    tellErased(
+      await eraseCase(em(), { lender, loan: await storedLoanNumber(em(), lender.id, loan.trim()), reason }),
+      loan,
+    );
   });
 }
 

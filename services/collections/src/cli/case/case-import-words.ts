@@ -54,9 +54,11 @@ export function shownDifference({ tally, rejectedPath }: FileOutcome): object {
   };
 }
 
-function exampleText({ line, sourceLoanNumber, status, outstandingAmount, changes }: Example): string {
+function exampleText({ line, sourceLoanNumber, status, outstandingAmount, borrowerPhone, changes }: Example): string {
   const what = changes?.map(({ field, from, to }) => `${field} ${shownValue(from)} → ${shownValue(to)}`);
-  const how = what && what.length > 0 ? what.join(", ") : `${shownValue(outstandingAmount)} outstanding, ${status}`;
+  const phone = borrowerPhone === undefined ? "" : `, ${borrowerPhone}`;
+  const how =
+    what && what.length > 0 ? what.join(", ") : `${shownValue(outstandingAmount)} outstanding, ${status}${phone}`;
   return `  line ${line}, ${sourceLoanNumber}: ${how}`;
 }
 

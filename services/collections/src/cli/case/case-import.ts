@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { Reading } from "../../case-file/batches.ts";
 import { CASE_COLUMNS, type Target } from "../../case-file/case-columns.ts";
 import { fileKeyOf, type FileOutcome, importFile } from "../../case-file/import-file.ts";
+import { refuseSimilarLoans } from "../../case-file/similar-loans.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import { differenceText, missingAsOfText, shownDifference } from "./case-import-words.ts";
 import { startProgress } from "./import-progress.ts";
@@ -21,6 +22,7 @@ interface ImportOptions extends FileOptions<Target> {
   dryRun?: true;
   yes?: true;
   resume?: true;
+  allowSimilarLoans?: true;
   reason?: string;
 }
 
@@ -28,7 +30,7 @@ interface ImportOptions extends FileOptions<Target> {
 export function addImportCommand(command: Command): void {
   const added = command
     .command("import")
-    .argument("<file>", "a CSV file with a header")
+    .argument("<file>", "a CSV file or an Excel workbook (.xlsx) with a header")
     .requiredOption("--lender <code>", "the lender of the cases");
   withFileOptions(added, CASE_COLUMNS)
     .option(
@@ -38,21 +40,24 @@ export function addImportCommand(command: Command): void {
     )
     .option("--dry-run", "show the changes and apply nothing")
     .option("--yes", "apply without asking")
+    .option("--allow-similar-loans", "create loans whose numbers differ from open loans only in leading zeros")
     .option("--resume", "continue an interrupted run of the same file")
     .option("--reason <text>", "the reason, for the audit log", readReason)
-    .description("Import or update cases from a CSV file of any size.")
+    .description("Import or update cases from a CSV file of any size, or from an Excel workbook.")
     .addHelpText(
       "after",
       `
 Shows the changes that the file makes, asks for confirmation, and applies 1,000 rows at a time. Usual column names are known,
 such as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. If dates or amounts of a column contradict each other, nothing is
-applied. Rejected rows are written with the reasons to FILE.rejected.csv, or to FILE.rejected-2.csv if that file exists, and the
+applied. New loan numbers that differ from open loans only in leading zeros, as 4711 and 0004711, stop the file, unless
+--allow-similar-loans is given. Rejected rows are written with the reasons to FILE.rejected.csv, or to FILE.rejected-2.csv if that file exists, and the
 exit code is 6. A column assignTo with the ids of field partners also assigns the cases; none unassigns. You may interrupt the import: importing the same file again is harmless, and --resume
 skips the rows that have been applied.
 
 Examples:
   pnpm collections case import cases.csv --lender ACME --dry-run
   pnpm collections case import cases.csv --lender ACME --map "Amount=outstandingAmount" --yes
+  pnpm collections case import cases.xlsx --lender ACME --sheet November
   pnpm collections case import cases.csv --lender ACME --resume`,
     )
     .action((path: string, options: ImportOptions) => run(path, options));
@@ -91,6 +96,7 @@ async function importInspected(inspected: Inspected): Promise<void> {
   const missingAsOf = missingAsOfText(reading.columns, reading.asOf);
   if (missingAsOf !== undefined) say(missingAsOf);
   if (earlier) say(earlierText(earlier, file.rows, { resumes: options.resume ?? false, timeZone: lender.timeZone }));
+  if (!options.allowSimilarLoans) await refuseSimilarLoans(operator.em, lender.id, surveyed);
   if (options.yes) return finish(inspected, await runImport(inspected, { from, dryRun: false }), false);
 
   const rehearsed = await runImport(inspected, { from, dryRun: true });

@@ -1,4 +1,4 @@
-import { bucketOf, cameLate, maskedPhone } from "@collections/cases";
+import { bucketOf, cameLate, maskedPhone, storedLoanNumber } from "@collections/cases";
 import { type EntityManager, publicId, transaction } from "@collections/database";
 import { type CaseHistory, caseHistory, onOneLine } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
@@ -46,7 +46,7 @@ async function show(code: string, loan: string, { withContact, reason }: ShowOpt
   }
   await withDatabase(async ({ em }) => {
     const lender = await lenderNamed(em(), code);
-    const history = await caseHistory(em(), lender, loan.normalize().trim());
+    const history = await caseHistory(em(), lender, await storedLoanNumber(em(), lender.id, loan.trim()));
     if (!history) throw notFound("loan", loan);
     if (withContact) await recordAccess(em(), lender, history, reason!);
     const shown = { ...shownHistory(lender, history), contact: shownContact(history, withContact === true) };

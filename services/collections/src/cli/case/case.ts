@@ -1,3 +1,4 @@
+import { storedLoanNumber } from "@collections/cases";
 import { closeCase, holdCase, releaseCase, unassignCase } from "@collections/flows";
 import { Command } from "commander";
 import { addAssignCommand } from "./case-assign.ts";
@@ -32,7 +33,9 @@ export function caseCommand(): Command {
       .addHelpText("after", `\nExample:\n  pnpm collections case ${name} ACME LN-1001 --reason "asked by the lender"`)
       .action((lender: string, loan: string, { reason }: { reason?: string }) =>
         withDatabase(async ({ config, em }) => {
-          const asked = { lender: await lenderNamed(em(), lender), loan, reason: reason ?? null };
+          const owner = await lenderNamed(em(), lender);
+          const stored = await storedLoanNumber(em(), owner.id, loan);
+          const asked = { lender: owner, loan: stored, reason: reason ?? null };
           tellOutcome(await verb(em(), asked, config.environment), { loan, holder: "" });
         }),
       );

@@ -1,6 +1,7 @@
 import { REVERSAL_REASONS, type ReversalReason } from "@collections/bookings";
+import { hasInvisible, storedLoanNumber } from "@collections/cases";
+import type { EntityManager } from "@collections/database";
 import {
-  hasInvisible,
   movePayment,
   type MoveOutcome,
   paymentHistory,
@@ -142,7 +143,7 @@ function ofPayment(command: Command, name: string): Command {
 async function show({ code, loan, reference }: PaymentArgs): Promise<void> {
   await withDatabase(async ({ em }) => {
     const lender = await lenderNamed(em(), code);
-    const history = await paymentHistory(em(), { lender, loan, reference: reference.trim() });
+    const history = await paymentHistory(em(), await nameOf(em(), lender, { code, loan, reference }));
     if (!history) throw notFound("payment", reference);
     const shown = await shownHistory(em(), lender, history);
     answer(shown, historyText(shown, lender.timeZone));
@@ -156,7 +157,7 @@ async function reverse(payment: PaymentArgs, options: ReverseOptions): Promise<v
     const lender = await lenderNamed(em(), payment.code);
     const { reversalReference, reason, note = null, amount } = options;
     const request = {
-      ...nameOf(lender, payment),
+      ...(await nameOf(em(), lender, payment)),
       reversalReference,
       reversedAt: options.reversedAt(lender.timeZone),
       amount: amount === undefined ? null : new AmountLiteral(amount),
@@ -190,8 +191,8 @@ async function move(payment: PaymentArgs, options: MoveOptions): Promise<void> {
     const lender = await lenderNamed(em(), payment.code);
     const now = new Date();
     const request = {
-      ...nameOf(lender, payment),
-      toLoan: options.to,
+      ...(await nameOf(em(), lender, payment)),
+      toLoan: await storedLoanNumber(em(), lender.id, options.to),
       reversalReference: options.reversalReference ?? readMoveReference(payment.reference),
       reversedAt: options.reversedAt?.(lender.timeZone) ?? now,
       note: null,
@@ -215,8 +216,8 @@ async function move(payment: PaymentArgs, options: MoveOptions): Promise<void> {
   });
 }
 
-function nameOf(lender: Lender, { loan, reference }: PaymentArgs) {
-  return { lender, loan, reference: reference.trim() };
+async function nameOf(em: EntityManager, lender: Lender, { loan, reference }: PaymentArgs) {
+  return { lender, loan: await storedLoanNumber(em, lender.id, loan), reference: reference.trim() };
 }
 
 interface Act<Outcome> {

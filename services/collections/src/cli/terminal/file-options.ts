@@ -9,18 +9,35 @@ import { type SurveyedFile, surveyFile } from "../../table-file/survey.ts";
 import { openTable } from "../../table-file/table-file.ts";
 import { notFound } from "./refusal.ts";
 
-/** The options that say how a lender's file is read. */
-export interface FileOptions<Field extends string> {
+/** The options that say where the table of a lender's file is. */
+export interface TableOptions<Field extends string> {
   readonly map: readonly MapOption<Field>[];
   readonly encoding?: Encoding;
   readonly separator?: string;
   readonly headerLine?: number;
+  readonly sheet?: string;
+}
+
+/** The options that say how a lender's file is read. */
+export interface FileOptions<Field extends string> extends TableOptions<Field> {
   readonly dateOrder?: DateOrder;
   readonly decimal?: DecimalSign;
 }
 
 /** Adds the options that say how a lender's file is read. */
 export function withFileOptions<Field extends string>(command: Command, names: ColumnNames<Field>): Command {
+  return withTableOptions(command, names)
+    .addOption(
+      new Option(
+        "--date-order <order>",
+        "order of day and month, as in 05/12/2026; by default what the cells of a column allow, or else what is usual in the lender's country",
+      ).choices(["dmy", "mdy"]),
+    )
+    .option("--decimal <sign>", "the sign before decimals, point or comma; by default like --date-order", readDecimal);
+}
+
+/** Adds the options that say where the table of a lender's file is. */
+export function withTableOptions<Field extends string>(command: Command, names: ColumnNames<Field>): Command {
   const readMap = (text: string, before: readonly MapOption<Field>[]) => {
     const reading = readMapOption(text, names);
     if ("fault" in reading) throw new InvalidArgumentError(reading.fault);
@@ -45,13 +62,7 @@ export function withFileOptions<Field extends string>(command: Command, names: C
       readSeparator,
     )
     .option("--header-line <number>", "the line with the names of the columns; found by default", readLineNumber)
-    .addOption(
-      new Option(
-        "--date-order <order>",
-        "order of day and month, as in 05/12/2026; by default what the cells of a column allow, or else what is usual in the lender's country",
-      ).choices(["dmy", "mdy"]),
-    )
-    .option("--decimal <sign>", "the sign before decimals, point or comma; by default like --date-order", readDecimal);
+    .option("--sheet <name>", "the sheet of an Excel workbook, by name or number; the first by default");
 }
 
 /**
@@ -71,10 +82,10 @@ export async function withLenderFile<Field extends string, Result>(
   },
   use: (surveyed: SurveyedFile<Field>) => Promise<Result>,
 ): Promise<Result> {
-  const { map, encoding, separator, headerLine, dateOrder, decimal } = options;
+  const { map, encoding, separator, headerLine, sheet, dateOrder, decimal } = options;
   const mapped = new Map(map.map(({ column, target }) => [normalised(column), target]));
   const fieldOf = (name: string) => mapped.get(normalised(name)) ?? names.knownName(name);
-  const table = await openTable(path, { encoding, separator, headerLine, fieldOf }).catch(
+  const table = await openTable(path, { encoding, separator, headerLine, sheet, fieldOf }).catch(
     (error: NodeJS.ErrnoException) => {
       throw error.code === "ENOENT" ? notFound("file", path) : error;
     },

@@ -13,9 +13,11 @@ const DECIDED_BY = {
 
 /** Describes how a file is read, as text: its columns with their fields, and what was found in them. */
 export function surveyText({ file, columns, surveyed, skipped, warnings }: SurveyedFile<string>): string {
-  const { rows, encoding, separator, headerLine } = file;
+  const { rows, encoding, separator, headerLine, sheet } = file;
   const header = headerLine === 1 ? "" : `, header in line ${headerLine}`;
-  const how = `${encoding.toUpperCase()}, cells separated by ${separatorName(separator)}${header}`;
+  const how = sheet
+    ? `sheet "${sheet.name}"${sheet.sheets.length > 1 ? `, one of ${sheet.sheets.length}` : ""}${header}`
+    : `${encoding.toUpperCase()}, cells separated by ${separatorName(separator)}${header}`;
   const read = surveyed.flatMap(surveyedLines);
   return [
     `${rows.toLocaleString("en")} rows; ${how}.`,
@@ -35,6 +37,7 @@ export function shownSurvey({ file, columns, surveyed, skipped, warnings }: Surv
   return {
     sha256: file.sha256,
     rows: file.rows,
+    ...(file.sheet && { sheet: file.sheet.name }),
     headerLine: file.headerLine,
     columns: Object.fromEntries(columns.used.map(({ name, target }) => [name, target])),
     unknownColumns: columns.unknown,

@@ -30,7 +30,7 @@ export const warningAnswer = z
     code: z.string().meta({
       description:
         "UNKNOWN_FIELD or UNKNOWN_PARAMETER; for a confirmation also UNKNOWN_MODE, LINK_NOT_RECOGNISED, PARENT_NOT_FOUND, " +
-        "LINK_ALREADY_PAID, AMOUNT_DIFFERS_FROM_LINK, AMOUNT_ABOVE_OUTSTANDING, AMOUNT_LOOKS_LIKE_MINOR_UNITS or " +
+        "LINK_ALREADY_PAID, IDENTITY_IN_DOUBT, AMOUNT_DIFFERS_FROM_LINK, AMOUNT_ABOVE_OUTSTANDING, AMOUNT_LOOKS_LIKE_MINOR_UNITS or " +
         "PAYMENT_IN_BALANCE; for a reversal also REVERSAL_IN_BALANCE; for a " +
         "reconciliation also AMOUNT_LOOKS_LIKE_MINOR_UNITS. New codes may be added at any time.",
     }),

@@ -1,3 +1,4 @@
+import { storedLoanNumber } from "@collections/cases";
 import { onBehalfOf } from "@collections/database";
 import type { Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
@@ -120,12 +121,16 @@ async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<An
       const caller = await counted(request, app, () => identify(request, rules));
       await admit(exchange, caller, app);
       const body = await readBody(request, { limitBytes, held });
-      return await onBehalfOf(caller.lender.id, () => endpoint.handle(requestOf(exchange, caller, body), app));
+      return await onBehalfOf(caller.lender.id, async () =>
+        endpoint.handle(await requestOf(exchange, caller, body, app), app),
+      );
     }
     const { body, ...caller } = await counted(request, app, () => verified(request, limitBytes, held, rules));
     held.release();
     await admit(exchange, caller, app);
-    return await onBehalfOf(caller.lender.id, () => endpoint.handle(requestOf(exchange, caller, body), app));
+    return await onBehalfOf(caller.lender.id, async () =>
+      endpoint.handle(await requestOf(exchange, caller, body, app), app),
+    );
   } finally {
     held.release();
   }
@@ -154,16 +159,19 @@ async function admit(
   }
 }
 
-function requestOf<Caller extends NamedCaller>(
+async function requestOf<Caller extends NamedCaller>(
   { request, response }: Exchange,
   caller: Caller,
   body: Buffer,
-): RequestOf<Caller> {
+  { database }: App,
+): Promise<RequestOf<Caller>> {
+  const loan = request.params["loan"] as string | undefined;
   return {
     ...caller,
     requestId: requestIdOf(response),
     body,
-    loan: request.params["loan"] as string | undefined,
+    // The path may have another Unicode normal form than the stored loan number.
+    loan: loan === undefined ? loan : await storedLoanNumber(database.em(), caller.lender.id, loan),
     params: request.params as Record<string, string>,
     query: new URLSearchParams(/\?(.*)$/s.exec(request.originalUrl)?.[1] ?? ""),
     contentType: request.get("content-type"),

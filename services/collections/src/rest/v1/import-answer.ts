@@ -13,6 +13,7 @@ import {
 const ROW_FAULTS = {
   REQUIRED: true,
   WRONG_TYPE: true,
+  INVALID_TEXT: true,
   TOO_LONG: true,
   INVALID_PHONE: true,
   INVALID_DATE: true,
@@ -36,6 +37,8 @@ const ROW_WARNINGS = {
   STALE_SNAPSHOT: true,
   AS_OF_IN_FUTURE: true,
   BALANCE_WITHOUT_AS_OF: true,
+  SIMILAR_LOAN_NUMBER: true,
+  IDENTITY_IN_DOUBT: true,
   CASE_ENDED: true,
 } satisfies Record<RowWarningCode, true>;
 
@@ -82,6 +85,10 @@ export const acceptedRowAnswer = z
     caseId: caseIdAnswer.optional(),
     status: statusAnswer,
     outstandingAmount: amountAnswer("The amount that is owed now."),
+    borrowerPhone: z
+      .string()
+      .optional()
+      .meta({ description: "The phone as it is stored, E.164; absent if the row has none, or the data were erased." }),
     sequence: countAnswer("The sequence number of the loan's latest event."),
     changes: z.array(changeAnswer).optional().meta({ description: "The changes that an update made." }),
     warnings: z.array(rowWarningAnswer).meta({ description: "Warnings about the row." }),
@@ -93,6 +100,10 @@ export const rejectedRowAnswer = z
     index,
     sourceLoanNumber: loanAnswer.nullable(),
     outcome: z.literal("rejected").meta({ description: "The row was not applied." }),
+    borrowerPhone: z
+      .string()
+      .optional()
+      .meta({ description: "The phone as it would be stored; absent if the row has none that can be read." }),
     errors: z.array(rowFaultAnswer).min(1).meta({ description: "The errors of the row." }),
     warnings: z.array(rowWarningAnswer).optional().meta({ description: "Warnings about the row." }),
   })

@@ -1,3 +1,4 @@
+import { storedLoanNumber } from "@collections/cases";
 import { listPayments as readPayments, type PaymentFilter } from "@collections/flows";
 import { z } from "zod";
 import type { App } from "../../app.ts";
@@ -98,7 +99,9 @@ export const listPayments: SignedEndpoint = {
 
 async function answerPayments(request: SignedRequest, { database }: App): Promise<Answer> {
   const { filter, owner, after, warnings } = readList(request);
-  const page = await readPayments(database.em(), request.lender.id, filter, after);
+  const { id } = request.lender;
+  const loan = filter.loan === undefined ? undefined : await storedLoanNumber(database.em(), id, filter.loan);
+  const page = await readPayments(database.em(), id, { ...filter, loan }, after);
   const nextCursor = page.next === null ? null : encodeCursor(owner, page.next);
   return { status: 200, body: { success: true, payments: page.items, nextCursor, ...warnings } };
 }

@@ -1,4 +1,5 @@
 import type { CaseFacets, CaseRow, TextCount, WholeCase } from "./answers.ts";
+import { foldedName } from "./folded-name.ts";
 import type { Position } from "./position.ts";
 
 /** A list of cases, as the query `cases` selects and sorts it. */
@@ -69,9 +70,15 @@ function isFound({ borrower, loanTail, isShrunk }: WholeCase, search: string): b
   const text = folded(search);
   if (text === "") return true;
   if (isShrunk) return false;
-  const name = folded(borrower.displayName);
+  const name = foldedName(borrower.displayName);
   const tail = folded(loanTail);
-  return text.split(/\s+/).every((word) => name.includes(word)) || text.endsWith(tail) || tail.endsWith(text);
+  return (
+    foldedName(search)
+      .split(/\s+/)
+      .every((word) => name.includes(word)) ||
+    text.endsWith(tail) ||
+    tail.endsWith(text)
+  );
 }
 
 /** Five groups: promise due today or earlier, no promise, promise due later, blocked, ended. */
