@@ -162,6 +162,12 @@ export {
   stagedItems,
   stageRows,
 } from "./reconciliation/reconciliation-row.ts";
+export {
+  type LoanReference,
+  type LoanSequence,
+  paymentsSince,
+  referencesOfRows,
+} from "./reconciliation/later-payments.ts";
 export { StagedKeys } from "./reconciliation/staged-keys.ts";
 export { type PaymentsPage, paymentsOfWindow } from "./reconciliation/window-payments.ts";
 export {

@@ -4,6 +4,7 @@ import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { collectionsLedger } from "./index.ts";
+import { selectSince } from "./reconciliation/later-payments.ts";
 import { selectHasParts, selectLeftovers, selectOfLoans, selectWithParts } from "./reconciliation/leftover.ts";
 import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
 import { deleteInRange, selectContested, selectCounterparts } from "./reconciliation/match.ts";
@@ -109,6 +110,7 @@ test(
 
 test.each([
   ["payments of loans", selectOfLoans, "'{}', now(), now()", /Index.* using \S*payment_booking\S*source_loan_number/],
+  ["later payments of loans", selectSince, "'{}', '{}'", /Index.* using \S*payment_booking\S*source_loan_number/],
   ["whether a lender has parts", selectHasParts, "", /using payment_booking_part_of/],
   ["payments with parts", selectWithParts, "'{}', '{}', '{}'", /using payment_booking_part_of/],
 ])(

@@ -150,7 +150,8 @@ export {
   casesOfLoan,
   caseTotals,
   type CaseTotals,
-  currenciesOfLoans,
+  type LoanState,
+  statesOfLoans,
 } from "./list/read-cases.ts";
 export {
   countVisits,

@@ -119,6 +119,7 @@ export {
   type FaultyPaymentRow,
   type PaymentRow,
 } from "./reconciliation/payment-row.ts";
+export { KnownSequences } from "./reconciliation/known-sequences.ts";
 export { ReconciliationChangedError } from "./reconciliation/unchanged-run.ts";
 export {
   MAX_RECONCILED_ROWS,

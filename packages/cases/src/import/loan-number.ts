@@ -1,6 +1,6 @@
 import { type EntityManager, isDistributed, query, statement } from "@collections/database";
 import { identityForms } from "../fields/identity-text.ts";
-import { currenciesOfLoans } from "../list/read-cases.ts";
+import { statesOfLoans } from "../list/read-cases.ts";
 
 /**
  * Tells whether a loan number is `.` or `..`. In the path of a URL, these segments mean "this folder" and "the parent
@@ -28,7 +28,7 @@ export async function storedLoanNumbers(
   loans: readonly string[],
 ): Promise<Map<string, string>> {
   const forms = new Map(loans.map((loan) => [loan, identityForms(loan)]));
-  const known = await currenciesOfLoans(em, lenderId, [...new Set([...forms.values()].flat())]);
+  const known = await statesOfLoans(em, lenderId, [...new Set([...forms.values()].flat())]);
   return new Map(
     [...forms].flatMap(([loan, possible]) => {
       const stored = possible.find((form) => known.has(form));

@@ -25,21 +25,28 @@ export function casesOfLoan(em: EntityManager, lenderId: string, loan: string): 
   return em.find(Case, { lenderId, sourceLoanNumber: loan }, { orderBy: { cycle: "asc" } });
 }
 
+/** The currency and the sequence of a loan, which its current case has. */
+export interface LoanState {
+  readonly loan: string;
+  readonly currency: CurrencyCode;
+  readonly sequence: bigint;
+}
+
 /**
- * Returns the currencies of the current cases of a lender's loans, by loan. A loan without a case is absent.
+ * Returns the currencies and sequences of a lender's loans, by loan. A loan without a case is absent.
  *
  * @example
- * const currencies = await currenciesOfLoans(em, lenderId, ["LN-1001", "LN-1002"]);
- * const isKnown = currencies.has("LN-1001");
+ * const states = await statesOfLoans(em, lenderId, ["LN-1001", "LN-1002"]);
+ * const isKnown = states.has("LN-1001");
  */
-export async function currenciesOfLoans(
+export async function statesOfLoans(
   em: EntityManager,
   lenderId: string,
   loans: readonly string[],
-): Promise<Map<string, CurrencyCode>> {
+): Promise<Map<string, LoanState>> {
   if (loans.length === 0) return new Map();
-  const rows = await query<{ loan: string; currency: CurrencyCode }>(em, selectCurrencies, [lenderId, [...loans]]);
-  return new Map(rows.map(({ loan, currency }) => [loan, currency]));
+  const states = await query<LoanState>(em, selectStates, [lenderId, [...loans]]);
+  return new Map(states.map((state) => [state.loan, state]));
 }
 
 /**
@@ -101,12 +108,12 @@ const selectById = statement(
 );
 
 // LATERAL with a LIMIT makes PostgreSQL look up each loan in the index, also in a plan that was made on an empty table.
-const selectCurrencies = statement(
-  "cases.currencies-of-loans",
-  `select k.loan, c.currency::text as currency
+const selectStates = statement(
+  "cases.states-of-loans",
+  `select k.loan, c.currency::text as currency, c.sequence
    from unnest($2::text[]) as k (loan)
    cross join lateral (
-     select currency from cases.collection_case p
+     select currency, sequence from cases.collection_case p
      where p.lender_id = $1 and p.source_loan_number = k.loan and p.is_current
      limit 1
    ) c`,

@@ -32,11 +32,18 @@ export async function confirmPayments(
   confirmations: readonly Confirmation[],
   environment: string,
 ): Promise<ConfirmationOutcome[]> {
-  const run = () =>
-    transaction(em, async (tx) => {
-      const lockedCases = await lockCurrentCases(tx, loansOf(confirmations));
-      return confirmLocked(tx, lockedCases, confirmations, environment);
-    });
+  return withLockedCases(em, confirmations, (tx, lockedCases) =>
+    confirmLocked(tx, lockedCases, confirmations, environment),
+  );
+}
+
+/** Runs `act` in a transaction that has locked the cases of the confirmations. `act` may run twice. */
+export async function withLockedCases<Result>(
+  em: EntityManager,
+  confirmations: readonly Confirmation[],
+  act: (tx: Tx, lockedCases: readonly LockedCase[]) => Promise<Result>,
+): Promise<Result> {
+  const run = () => transaction(em, async (tx) => act(tx, await lockCurrentCases(tx, loansOf(confirmations))));
   try {
     return await run();
   } catch (error) {

@@ -29,6 +29,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { compareStaged } from "./compare-staged.ts";
 import { DifferenceStore } from "./difference-store.ts";
 import { FoundMarks } from "./found-marks.ts";
+import type { KnownSequences } from "./known-sequences.ts";
 import type { CheckedPaymentRow, FaultyPaymentRow } from "./payment-row.ts";
 import { stagePage } from "./stage-page.ts";
 
@@ -68,6 +69,8 @@ export interface ReconcileRequest {
   readonly rows: Iterable<readonly CheckedPaymentRow[]> | AsyncIterable<readonly CheckedPaymentRow[]>;
   /** How many differences of each list are stored. All differences are counted. */
   readonly mostPerList: number;
+  /** Is filled by the run, for `confirmMissing`. */
+  readonly known?: KnownSequences;
   /** Is called with the number of rows that were read so far. */
   readonly onProgress?: (rows: number) => void;
   readonly log?: { warn(facts: object, message: string): void };
@@ -263,19 +266,21 @@ interface Staging {
 async function stageAllRows(
   tx: Tx,
   key: RunKey,
-  { rows, lender, window, onProgress }: ReconcileRequest,
+  { rows, lender, window, known, onProgress }: ReconcileRequest,
   { comparison, staged, isDivided, onRejected, onCompared }: Staging,
 ): Promise<void> {
   let rowsRead = 0;
   let staging = Promise.resolve();
   for await (const page of rows) {
     await staging;
-    staging = stagePage(tx, key, page, { lender, window, staged, hasParts: isDivided }).then(({ matched, faulty }) => {
-      comparison.addMatched(matched);
-      onRejected(faulty);
-      // A match is a row and its booking.
-      onCompared(page.length + 2 * matched.length);
-    });
+    staging = stagePage(tx, key, page, { lender, window, staged, hasParts: isDivided, known }).then(
+      ({ matched, faulty }) => {
+        comparison.addMatched(matched);
+        onRejected(faulty);
+        // A match is a row and its booking.
+        onCompared(page.length + 2 * matched.length);
+      },
+    );
     // The next `await` reports a failure, unless reading the rows fails first.
     staging.catch(() => {});
     rowsRead += page.length;

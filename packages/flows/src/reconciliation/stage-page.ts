@@ -8,10 +8,11 @@ import {
   stageRows,
   storeMatches,
 } from "@collections/bookings";
-import { currenciesOfLoans, hasSeveralForms, storedLoanNumbers } from "@collections/cases";
+import { hasSeveralForms, statesOfLoans, storedLoanNumbers } from "@collections/cases";
 import type { Tx } from "@collections/database";
 import { type CurrencyCode, readAmount } from "@collections/money";
 import { bookedReference, possibleReferences } from "../payment/reference.ts";
+import type { KnownSequences } from "./known-sequences.ts";
 import type { CheckedPaymentRow, FaultyPaymentRow, PaymentRow } from "./payment-row.ts";
 
 /** The lender and the window of the rows. */
@@ -21,6 +22,8 @@ export interface StagingRules {
   readonly staged: StagedKeys;
   /** Whether the lender has payments with parts. */
   readonly hasParts: boolean;
+  /** Gets the sequences of loans with rows that match no booking by themselves. */
+  readonly known: KnownSequences | undefined;
 }
 
 /** The rows of a page that are not staged for the comparison. */
@@ -45,7 +48,7 @@ export async function stagePage(
   tx: Tx,
   key: RunKey,
   page: readonly CheckedPaymentRow[],
-  { lender, window, staged, hasParts }: StagingRules,
+  { lender, window, staged, hasParts, known }: StagingRules,
 ): Promise<StagedPage> {
   const readable = await withStoredLoans(
     tx,
@@ -54,10 +57,11 @@ export async function stagePage(
   );
   const faulty = page.flatMap((checked) => ("row" in checked ? [] : [checked]));
   const loans = new Set(readable.map(({ row }) => row.loan));
-  const currencies = await currenciesOfLoans(tx, lender.id, [...loans]);
+  // Read before the bookings: the run then knows every booking up to these sequences.
+  const states = await statesOfLoans(tx, lender.id, [...loans]);
   const read: ReadRow[] = [];
   for (const { position, row } of readable) {
-    const reading = readRow(position, row, { currency: currencies.get(row.loan), otherwise: lender.currency });
+    const reading = readRow(position, row, { currency: states.get(row.loan)?.currency, otherwise: lender.currency });
     if ("faults" in reading) faulty.push(reading);
     else read.push(reading);
   }
@@ -73,6 +77,7 @@ export async function stagePage(
   stageRows(tx, key, rest);
   stageBooked(tx, key, distant);
   staged.add(rest);
+  for (const { loan } of rest) known?.add(loan, states.get(loan)?.sequence ?? 0n);
   return {
     matched: read.flatMap(({ row }) => (stored.has(row.position) ? [row] : [])),
     faulty: faulty.toSorted((one, other) => one.position - other.position),

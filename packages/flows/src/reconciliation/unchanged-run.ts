@@ -1,4 +1,4 @@
-import { reconciliationRun, type RunKey, storedDigest } from "@collections/bookings";
+import { type ReconciliationRun, reconciliationRun, type RunKey, storedDigest } from "@collections/bookings";
 import type { EntityManager } from "@collections/database";
 
 /**
@@ -6,10 +6,11 @@ import type { EntityManager } from "@collections/database";
  * file again.
  *
  * @example
+ * const known = new KnownSequences();
  * const { digest } = (await reconciliationOf(em, { lenderId, runId }, 500))!.run;
  * const run = { lenderId, runId, digest };
  * try {
- *   for await (const page of confirmMissing(em, run, lender, { environment: "live" })) console.log(page.booked);
+ *   for await (const page of confirmMissing(em, run, lender, { environment: "live", known })) console.log(page.booked);
  * } catch (error) {
  *   if (!(error instanceof ReconciliationChangedError)) throw error;
  * }
@@ -23,12 +24,15 @@ export class ReconciliationChangedError extends Error {
   }
 }
 
-/** Compares a stored run with the digest of the run that was shown. Throws ReconciliationChangedError. */
+/** Returns a stored run that has the digest of the run that was shown. Throws ReconciliationChangedError. */
 export async function requireUnchangedRun(
   em: EntityManager,
   { digest, ...key }: RunKey & { readonly digest: Buffer | null },
-): Promise<void> {
+): Promise<ReconciliationRun> {
   const stored = await reconciliationRun(em, key);
   const digests = [stored?.digest, await storedDigest(em, key)];
-  if (digest === null || digests.some((one) => !one || !digest.equals(one))) throw new ReconciliationChangedError();
+  if (!stored || digest === null || digests.some((one) => !one || !digest.equals(one))) {
+    throw new ReconciliationChangedError();
+  }
+  return stored;
 }

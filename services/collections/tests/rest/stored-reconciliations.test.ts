@@ -1,5 +1,5 @@
 import { parsePublicId } from "@collections/database";
-import { confirmMissing, reconciliationOf } from "@collections/flows";
+import { confirmMissing, KnownSequences, reconciliationOf } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { withoutTriggers } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -146,11 +146,12 @@ describe("confirming the missing payments of a run", () => {
     await lender.importCases([aRow("A")]);
     const { runId } = await reconcile([reported("A", "utr_1", 10)]);
     const em = service.app.database.em();
-    const { id, code } = (await lenderByCode(em, lender.code))!;
-    const key = { lenderId: id, runId: parsePublicId("rec", runId)! };
+    const stored = (await lenderByCode(em, lender.code))!;
+    const key = { lenderId: stored.id, runId: parsePublicId("rec", runId)! };
     const { digest } = (await reconciliationOf(em, key, 10))!.run;
     await withoutTriggers(service.app.database.pool, (client) => client.query(sql, [key.runId]));
-    const pages = confirmMissing(em, { ...key, digest }, { id, code }, { environment: "sandbox" });
+    const rules = { environment: "sandbox", known: new KnownSequences() };
+    const pages = confirmMissing(em, { ...key, digest }, stored, rules);
     await expect(pages.next()).rejects.toMatchObject({ code: "RECONCILIATION_CHANGED" });
     expect((await lender.getCase("A")).body).toMatchObject({ totalCollected: 0 });
   });

@@ -1,6 +1,7 @@
 import { newId, publicId, transaction } from "@collections/database";
 import {
   confirmMissing,
+  KnownSequences,
   MAX_WINDOW_DAYS,
   reconcile,
   type Reconciliation,
@@ -83,7 +84,7 @@ The file has the columns loan, reference and amount, and may have paidAt and mod
 UTR, Amount Paid and Payment Date. The result is stored, and running the same file again shows which differences are gone. No
 payment is changed, except with --confirm-missing: then the payments that only the file has are booked like confirmations of the
 lender, with the mode of the file, or other. A payment without a time is not booked, and neither is one that is probably booked
-under another reference or on another loan. Several lines with one loan and reference and different amounts are rejected as
+under another reference or on another loan, also if it was booked under another reference after the comparison (REFERENCE_DIFFERS). Several lines with one loan and reference and different amounts are rejected as
 PARTS_NOT_CLEAR: if they are parts of one payment, name one of them with --parts; otherwise give each its own reference in the file.
 Rejected rows are written to a file beside the given one. You may interrupt the command: running it again is harmless. If there are
 differences or rejected rows, the exit code is 6.
@@ -109,7 +110,7 @@ async function run(path: string, options: ReconcileOptions): Promise<void> {
       const reading = { columns, lender, readings, paidTime };
       const { hasOnlyDates } = await inspectPayments(file, reading);
       const parts = await paymentsInParts(file, reading, options.parts);
-      const compared = { operator, lender, runId: newId(), surveyed, parts };
+      const compared = { operator, lender, runId: newId(), surveyed, parts, known: new KnownSequences() };
       const result = await compare(compared, { ...reading, hasOnlyDates }, window);
       const { onlyYours } = result.run.totals.lists;
       if (!options.confirmMissing || onlyYours === 0) return finish(compared, result);
@@ -144,10 +145,11 @@ interface Compared {
   readonly runId: string;
   readonly surveyed: SurveyedFile<PaymentField>;
   readonly parts: PaymentsInParts;
+  readonly known: KnownSequences;
 }
 
 async function compare(
-  { operator, lender, runId, surveyed: { file }, parts }: Compared,
+  { operator, lender, runId, surveyed: { file }, parts, known }: Compared,
   reading: PaymentReading,
   window: Span,
 ) {
@@ -158,6 +160,7 @@ async function compare(
     fileName: basename(file.path),
     window,
     mostPerList: MOST_STORED,
+    known,
   };
   await afterOthers(lender, async () => {
     const progress = startProgress(file.rows, 0);
@@ -200,7 +203,7 @@ function resultText(lender: Lender, result: Result): string {
 }
 
 async function confirmAfterQuestion(
-  { operator, lender, runId, surveyed }: Compared,
+  { operator, lender, runId, surveyed, known }: Compared,
   result: Result,
   { amountIsMajorUnits, parts, reason, yes }: ReconcileOptions,
 ): Promise<void> {
@@ -233,7 +236,7 @@ async function confirmAfterQuestion(
   const total = { booked: 0, alreadyBooked: 0 };
   const refused: UnconfirmedRow[] = [];
   const run = { lenderId: lender.id, runId, digest };
-  const rules = { environment: operator.config.environment, inMajorUnits: new Set(amountIsMajorUnits) };
+  const rules = { environment: operator.config.environment, known, inMajorUnits: new Set(amountIsMajorUnits) };
   for await (const page of confirmMissing(operator.em(), run, lender, rules)) {
     total.booked += page.booked;
     total.alreadyBooked += page.alreadyBooked;
