@@ -84,9 +84,10 @@ The file has the columns loan, reference and amount, and may have paidAt and mod
 UTR, Amount Paid and Payment Date. The result is stored, and running the same file again shows which differences are gone. No
 payment is changed, except with --confirm-missing: then the payments that only the file has are booked like confirmations of the
 lender, with the mode of the file, or other. A payment without a time is not booked, and neither is one that is probably booked
-under another reference or on another loan, also if it was booked under another reference after the comparison (REFERENCE_DIFFERS). Several lines with one loan and reference and different amounts are rejected as
-PARTS_NOT_CLEAR: if they are parts of one payment, name one of them with --parts; otherwise give each its own reference in the file.
-Rejected rows are written to a file beside the given one. You may interrupt the command: running it again is harmless. If there are
+under another reference or on another loan. If the lender confirms it under another reference while the command asks, the row is
+refused as REFERENCE_DIFFERS. Several lines with one loan and reference and different amounts are rejected as PARTS_NOT_CLEAR: if
+they are parts of one payment, name one of them with --parts; otherwise give each its own reference in the file. Rejected
+rows are written to a file beside the given one. You may interrupt the command: running it again is harmless. If there are
 differences or rejected rows, the exit code is 6.
 
 Examples:
