@@ -20,6 +20,11 @@ export function compareClock(response: Response, askedMs: number): void {
   const answeredMs = Date.now();
   const isRight = (aheadMs: number) =>
     askedMs + aheadMs - PRECISION_MS <= serviceMs && serviceMs <= answeredMs + aheadMs + PRECISION_MS;
-  if (isRight(0)) ahead.forget();
-  else if (!isRight(ahead.read() ?? 0)) ahead.write(Math.round(serviceMs - (askedMs + answeredMs) / 2));
+  if (isRight(0)) return ahead.forget();
+  if (isRight(ahead.read() ?? 0)) return;
+  try {
+    ahead.write(Math.round(serviceMs - (askedMs + answeredMs) / 2));
+  } catch {
+    // The storage is full. The service marks times that are impossible.
+  }
 }
