@@ -87,7 +87,7 @@ describe("the query cases", () => {
     expect(nothing.data).toMatchObject({ cases: { totalCount: 0, facets: { lender: [] } } });
   });
 
-  test("finds text in any Unicode normal form, also in rows that the migration 0006-normal-forms has converted", async () => {
+  test("finds text in any Unicode normal form, also in rows from before the migration 0006-normal-forms", async () => {
     const me = await aCaseHolder(service);
     const names = ["रा\u0920\u094c\u095c", "Nguy\u00ea\u0303n", "Jose\u0301"];
     const ids = await me.cases(lender, ...names.map((borrowerName) => ({ borrowerName, bucket: "\u095c" })));
@@ -108,7 +108,7 @@ describe("the query cases", () => {
       names[2],
       names[2]!.normalize(),
     ]);
-    expect(await found('search: "josé"')).toEqual([]);
+    expect(await found('search: "josé"')).toEqual([ids[2]]);
     const migration = casesSchema.migrations.find(({ name }) => name === "0006-normal-forms")!;
     for (const statement of migration.statements) await pool.query(statement);
     expect(await found('search: "josé"')).toEqual([ids[2]]);

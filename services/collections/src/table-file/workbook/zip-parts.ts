@@ -70,11 +70,6 @@ export class ZipParts {
       throw error instanceof FileNotReadableError ? error : damaged(error);
     }
   }
-
-  /** Returns the text of a small part. */
-  async textOf(path: string, mostBytes: number): Promise<string> {
-    return Buffer.concat(await Array.fromAsync(this.bytesOf(path, mostBytes))).toString();
-  }
 }
 
 type OpenStream = (entry: Entry, callback: (error: Error | null, stream: NodeJS.ReadableStream) => void) => void;
