@@ -1,3 +1,4 @@
+import { transaction } from "@collections/database";
 import { directUrl } from "@collections/testing";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
@@ -11,6 +12,8 @@ const DAY = { from: "2026-11-20T18:30:00Z", to: "2026-11-21T18:30:00Z" };
 const NOON = "2026-11-21T06:30:00.000Z";
 const RUNS = "/api/v1/partner/payments/reconcile";
 const BOOKINGS = 2_000;
+/** The connections of a process that are in no share: see `SHARES` in create-app.ts. */
+const SHARED_CONNECTIONS = 6;
 
 type TestLender = Awaited<ReturnType<typeof aLender>>;
 
@@ -62,6 +65,25 @@ async function waitingForLock(count: number): Promise<void> {
   await expect.poll(waiting, { timeout: 8_000 }).toBeGreaterThanOrEqual(count);
   await client.end();
 }
+
+test("a confirmation of a loan number with several normal forms needs no shared connection", async () => {
+  await victim.importCases([aRow("CAF\u00c9-1")]);
+  const { database } = service.app;
+  const done = Promise.withResolvers<void>();
+  const begun = Array.from({ length: SHARED_CONNECTIONS }, () => Promise.withResolvers<void>());
+  const work = begun.map((one) =>
+    transaction(database.em(), async (tx) => {
+      await tx.execute("select 1");
+      one.resolve();
+      await done.promise;
+    }),
+  );
+  await Promise.all(begun.map(({ promise }) => promise));
+  const payment = { amount: 1, reference: "utr_cafe", paidAt: NOON, mode: "upi" };
+  expect(await victim.confirm("CAFE\u0301-1", payment)).toMatchObject({ status: 200 });
+  done.resolve();
+  await Promise.all(work);
+});
 
 describe("while another lender's runs make no progress", () => {
   test("confirmations are answered 200", async () => {

@@ -170,8 +170,8 @@ async function requestOf<Caller extends NamedCaller>(
     ...caller,
     requestId: requestIdOf(response),
     body,
-    // The path may have another Unicode normal form than the stored loan number.
-    loan: loan === undefined ? loan : await storedLoanNumber(database.em(), caller.lender.id, loan),
+    // The path may have another Unicode normal form than the stored loan number. A confirmation needs no shared connection.
+    loan: loan === undefined ? loan : await storedLoanNumber(database.em("access"), caller.lender.id, loan),
     params: request.params as Record<string, string>,
     query: new URLSearchParams(/\?(.*)$/s.exec(request.originalUrl)?.[1] ?? ""),
     contentType: request.get("content-type"),
