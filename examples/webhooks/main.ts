@@ -27,7 +27,7 @@ const webhooks = await startWebhooks({
   signingKeyOf: () => key,
   pingOf,
   ladder: parseLadder("0s,100ms,200ms"), // default: seven attempts in about 31 hours
-  suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // default: 20 failures in a row, and 15 minutes
+  suspension: { suspendAfter: 4, minDurationMs: 0, probeIntervalMs: 300 }, // default: 20 failures in a row, 1 and 15 minutes
   pollIntervalMs: 300, // how often to look for pings and replays that are due; default: 1 s
   onAttempt: ({ stream, sequence, attempt, replay, state }) =>
     console.log(`${stream}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),

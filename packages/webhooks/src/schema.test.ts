@@ -22,8 +22,8 @@ const byLoan = String.raw`retrying_loan Index Cond: \(\(endpoint_id = .* AND \(l
 
 // Empty tables are the worst case: every index then looks as good to the planner as the right one.
 test.each([
-  { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32, false, 5000` },
-  { ...leaseHeadsOfMany, values: `'{}', '${uuid}', 25000, '{}', '{}', '{}', 5000` },
+  { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32, false, 5000, 5` },
+  { ...leaseHeadsOfMany, values: `'{}', '${uuid}', 25000, '{}', '{}', '{}', 5000, 5` },
   { ...releaseLeases, values: `'${uuid}', '{}', '{}'` },
   { ...settleDeliveries, values: `'${uuid}', ${noResults}` },
   { ...recordDeliveredOfMany, values: Array.from({ length: 9 }, () => "'{}'").join(", ") },

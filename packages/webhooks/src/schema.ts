@@ -218,6 +218,11 @@ export const webhooksSchema: PackageSchema = {
            add column has_named boolean not null default false`,
       ],
     },
+    {
+      name: "0010-pace",
+      // Processes of the previous version do not pace attempts.
+      statements: [`alter table webhooks.endpoint add column paced_until timestamptz`],
+    },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],

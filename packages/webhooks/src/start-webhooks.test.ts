@@ -177,7 +177,11 @@ describe("startWebhooks", () => {
     ],
     ["ladder", { ladder: [1_000, 2_000] }, "is 1000,2000; expected the result of parseLadder"],
     ["ladder", { ladder: [0, "1s"] }, "expected the result of parseLadder"],
-    ["suspension", { suspension: 20 }, "is 20; expected { suspendAfter, probeIntervalMs }, both whole numbers from 1."],
+    [
+      "suspension",
+      { suspension: 20 },
+      "is 20; expected { suspendAfter, probeIntervalMs }, both whole numbers from 1, and perhaps minDurationMs, a whole number from 0.",
+    ],
     ["suspension", { suspension: { suspendAfter: 20 } }, "expected { suspendAfter, probeIntervalMs }"],
     ["headerprefix", { headerprefix: "X-Acme-" }, "is unknown; the options are database, outbound, signingKeyOf"],
     ["userAgent", { userAgent: "Acme\r\nX-Evil: 1" }, "expected visible ASCII characters"],

@@ -117,7 +117,7 @@ export function checkOptions(options: WebhooksOptions): void {
   check(
     "suspension",
     isAbsentOrSuspension(given.suspension),
-    "{ suspendAfter, probeIntervalMs }, both whole numbers from 1",
+    "{ suspendAfter, probeIntervalMs }, both whole numbers from 1, and perhaps minDurationMs, a whole number from 0",
   );
   check("headerPrefix", isAbsentOr(given.headerPrefix, HEADER_PREFIX), "letters, digits and hyphens, such as X-Acme-");
   check("userAgent", isAbsentOr(given.userAgent, USER_AGENT), "visible ASCII characters, such as Acme-Webhooks/1.0");
@@ -139,8 +139,9 @@ function isAbsentOrLadder(value: unknown): boolean {
 function isAbsentOrSuspension(value: unknown): boolean {
   if (value === undefined) return true;
   if (typeof value !== "object" || value === null) return false;
-  const { suspendAfter, probeIntervalMs } = value as Partial<Record<keyof SuspensionRule, unknown>>;
-  return [suspendAfter, probeIntervalMs].every((count) => count !== undefined && isAbsentOrFrom(count, 1));
+  const { suspendAfter, probeIntervalMs, minDurationMs } = value as Partial<Record<keyof SuspensionRule, unknown>>;
+  const areCounts = [suspendAfter, probeIntervalMs].every((count) => count !== undefined && isAbsentOrFrom(count, 1));
+  return areCounts && isAbsentOrFrom(minDurationMs, 0);
 }
 
 function isAbsentOr(value: unknown, form: RegExp): boolean {

@@ -14,6 +14,7 @@ export function firstAttempt(loan: string, startBefore = 0): LeasedDelivery {
     createdAt: new Date("2026-11-21T04:00:00Z"),
     replay: false,
     startBefore,
+    isPaced: false,
   };
 }
 

@@ -5,7 +5,7 @@ import { afterAll } from "vitest";
 import type { CheckedEvent } from "../src/event-input.ts";
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from "../src/dispatch/dispatcher.ts";
 import type { Log } from "../src/dispatch/log.ts";
-import type { SuspensionRule } from "../src/endpoint/suspension.ts";
+import { DEFAULT_SUSPENSION, type SuspensionRule } from "../src/endpoint/suspension.ts";
 import {
   type AttemptFacts,
   emit,
@@ -24,6 +24,8 @@ const KEY = { keyId: KEY_ID, secret: SECRET };
 /** A log that writes nothing, for tests that cause errors. */
 export const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const POLL_INTERVAL_MS = 50;
+/** The contract's rule without pacing, so that a test with many failures does not take a minute. */
+export const UNPACED = { ...DEFAULT_SUSPENSION, minDurationMs: 0 };
 /** A receiver of a test has this much time to answer, so that a slow machine causes no failed attempts. */
 export const TIMEOUT_MS = 300_000;
 
@@ -43,12 +45,12 @@ export interface Trial {
   readonly url: string;
   addLender(url: string | null): Promise<string>;
   publish(events: readonly EventToEmit[]): Promise<void>;
-  /** Runs `startWebhooks` with its own connection pool, as a separate process would. */
+  /** Runs `startWebhooks`, by default without pacing, with its own connection pool, as a separate process would. */
   work(
     options: WorkerOptions,
   ): Promise<AsyncDisposable & { readonly facts: AttemptFacts[]; readonly probes: ProbeFacts[] }>;
   /**
-   * Starts a dispatcher. At the end of the scope it stops, and all callback URLs are removed, so later tests send no
+   * Starts a dispatcher, by default without pacing. At the end of the scope it stops, and all callback URLs are removed, so later tests send no
    * old events.
    */
   dispatch(options?: Partial<DispatcherOptions>): Dispatcher & AsyncDisposable & { readonly facts: AttemptFacts[] };
@@ -91,7 +93,7 @@ export async function openTrial(): Promise<Trial> {
         outbound,
         signingKeyOf: () => KEY,
         pingOf: pingFor,
-        suspension,
+        suspension: { minDurationMs: 0, ...suspension },
         pollIntervalMs: POLL_INTERVAL_MS,
         log: NO_LOG,
         timeoutMs: TIMEOUT_MS,
@@ -120,6 +122,7 @@ export async function openTrial(): Promise<Trial> {
         signingKeyOf: () => KEY,
         log: NO_LOG,
         timeoutMs: TIMEOUT_MS,
+        suspension: UNPACED,
         onAttempt: (fact) => facts.push(fact),
         ...options,
       });

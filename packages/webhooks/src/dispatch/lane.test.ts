@@ -3,8 +3,7 @@ import { query, statement } from "@collections/database";
 import { until } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, KEY_ID, NO_LOG, openTrial, SECRET } from "../../tests/trial.ts";
-import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
+import { countIn, eventsOn, KEY_ID, NO_LOG, openTrial, SECRET, UNPACED } from "../../tests/trial.ts";
 import type { AttemptFacts } from "./attempt-facts.ts";
 import { parseLadder } from "./ladder.ts";
 import { Lane, type LaneOptions } from "./lane.ts";
@@ -23,7 +22,7 @@ function openLane(lenderId: string, options: Partial<LaneOptions> = {}) {
   const lane = new Lane({
     lenderId,
     em,
-    quietLanes: createQuietLanes(em, { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false }),
+    quietLanes: createQuietLanes(em, { suspension: UNPACED, oneLenderABatch: false }),
     sender: {
       outbound,
       signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
@@ -32,7 +31,7 @@ function openLane(lenderId: string, options: Partial<LaneOptions> = {}) {
     },
     slots: createSlots(8),
     ladder: parseLadder("0s,1h"),
-    suspension: DEFAULT_SUSPENSION,
+    suspension: UNPACED,
     random: Math.random,
     maxInFlight: 8,
     log: NO_LOG,
@@ -76,7 +75,9 @@ test("a lane starts no attempt while unwritten failures may suspend the endpoint
   await using receiver = await openReceiver((response) => void response.writeHead(404).end());
   const lenderId = await trial.addLender(receiver.url);
   await publishLoans(lenderId, 20);
-  const { lane, facts } = openLane(lenderId, { suspension: { suspendAfter: 3, probeIntervalMs: 60_000 } });
+  const { lane, facts } = openLane(lenderId, {
+    suspension: { suspendAfter: 3, probeIntervalMs: 60_000, minDurationMs: 0 },
+  });
   lane.wake();
   await until(async () => (await leasedBy(lenderId)) === 0 && facts.length >= 3);
   await lane.stop();

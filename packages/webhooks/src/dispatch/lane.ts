@@ -2,11 +2,11 @@ import type { EntityManager } from "@collections/database";
 import { type AttemptResult, makeAttempt, type WebhookSender } from "../endpoint/attempt.ts";
 import { knownRecipient, type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { recoverEndpoint } from "../endpoint/recover.ts";
-import type { SuspensionRule } from "../endpoint/suspension.ts";
+import { pacedFrom, type SuspensionRule } from "../endpoint/suspension.ts";
 import { type AttemptFacts, attemptFacts } from "./attempt-facts.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { Ladder } from "./ladder.ts";
-import { lease, type LeasedDelivery, release } from "./lease.ts";
+import { endTurn, type Lease, lease, type LeasedDelivery, leaseInTurn, type LeaseRequest, release } from "./lease.ts";
 import { LeaseAhead } from "./lease-ahead.ts";
 import type { Log } from "./log.ts";
 import { NotMadeLog } from "./not-made-log.ts";
@@ -58,12 +58,14 @@ export class Lane {
   /** The number of leased deliveries whose result is not written and whose lease is not given back. */
   #held = 0;
   /**
-   * The number of failures that are not written yet. They may suspend the endpoint, so no further attempt starts while
-   * there are too many of them.
+   * The number of failures that are not written yet. They may suspend or pace the endpoint, so no further attempt starts
+   * while there are too many of them.
    */
   #unwrittenFailures = 0;
   /** The tenant and the name of the endpoint. Undefined until the first attempt reads them. */
   #recipient: Recipient | undefined;
+  /** Wakes the lane when the wait of a paced endpoint ends. */
+  #turnTimer: NodeJS.Timeout | undefined;
   #isAsking = false;
   #isStopped = false;
   #leasing: Promise<void> | undefined;
@@ -112,6 +114,7 @@ export class Lane {
   /** Starts no further attempt, and gives back leased deliveries. Resolves when all results are written. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    clearTimeout(this.#turnTimer);
     await this.#leasing;
     await this.#giveBack(this.#ready.takeAll());
     await Promise.all(this.#running);
@@ -135,7 +138,7 @@ export class Lane {
   }
 
   async #lease(afterLoan: string, count: number): Promise<void> {
-    const { em, quietLanes, sender, leaseBeyondTimeoutMs, lenderId, log } = this.#options;
+    const { em, quietLanes, sender, leaseBeyondTimeoutMs, lenderId, suspension, log } = this.#options;
     const firstAttemptsOnly = !this.#repeats.isOpen;
     try {
       const request = {
@@ -145,8 +148,10 @@ export class Lane {
         firstAttemptsOnly,
         timeoutMs: sender.timeoutMs,
         beyondTimeoutMs: leaseBeyondTimeoutMs,
+        pacedFrom: pacedFrom(suspension),
       };
-      const found = await (this.#cursor.isSmall ? quietLanes.lease(request) : lease(em, request));
+      const free = await (this.#cursor.isSmall ? quietLanes.lease(request) : lease(em, request));
+      const found = free.isOpen ? free : await this.#leaseInTurn(request);
       const { deliveries: leased, scannedUpTo, recoveredAt } = found;
       if (leased.length > 0) this.#concurrency.seeRecovery(recoveredAt);
       this.#held += leased.length;
@@ -161,10 +166,23 @@ export class Lane {
     }
   }
 
+  /** Leases one delivery of an endpoint whose attempts are paced, or wakes this lane when its wait has ended. */
+  async #leaseInTurn(request: LeaseRequest): Promise<Lease> {
+    const { waitMs, ...found } = await leaseInTurn(this.#options.em, request);
+    if (waitMs > 0) this.#wakeAfter(waitMs);
+    return found;
+  }
+
+  #wakeAfter(waitMs: number): void {
+    clearTimeout(this.#turnTimer);
+    if (!this.#isStopped) this.#turnTimer = setTimeout(() => this.wake(), waitMs);
+  }
+
   /** Asks for one slot at a time, so that lanes take turns when slots are scarce. */
   #startNext(): void {
     if (this.#isStopped || this.#isAsking || this.#running.size >= this.#concurrency.limit) return;
-    if (this.#unwrittenFailures >= this.#options.suspension.suspendAfter) return;
+    const { suspension } = this.#options;
+    if (this.#unwrittenFailures >= Math.min(suspension.suspendAfter, pacedFrom(suspension))) return;
     if (this.#ready.firstAttempts === 0 && (this.#ready.repeats === 0 || !this.#repeats.mayStart)) return;
     this.#isAsking = true;
     this.#options.slots.ask(() => {
@@ -240,7 +258,7 @@ export class Lane {
     const { em, quietLanes, lenderId, log, suspension } = this.#options;
     const { signals } = this.#cursor;
     const isQuiet = isSmall(outcomes.length) && outcomes.every(({ state }) => state === "delivered");
-    const { written, verdict, isSuspended, isFollowed } = await (isQuiet
+    const { written, verdict, isSuspended, paceMs, isFollowed } = await (isQuiet
       ? quietLanes.record({ lenderId, outcomes })
       : recordResults(em, lenderId, outcomes, suspension));
     // Another scan is needed in three cases. First, a loan has a further event. Second, a result was refused: an
@@ -248,10 +266,13 @@ export class Lane {
     // during the query: its event may be too new for the query to see, and no lease could return it while an earlier
     // event of its loan was leased.
     const isRefused = written.size < outcomes.length;
-    if (isFollowed || isRefused || this.#cursor.signals !== signals) this.#cursor.hint();
+    // A paced attempt was the only one of a scan.
+    const wasPaced = outcomes.some(({ delivery }) => delivery.isPaced);
+    if (isFollowed || isRefused || wasPaced || this.#cursor.signals !== signals) this.#cursor.hint();
     if (verdict === "suspend") log.warn({ ...this.#names }, "webhook endpoint suspended");
     if (verdict === "recover") void this.#recover(outcomes.at(-1)!.delivery.url);
-    if (isSuspended) await this.#giveBack(this.#ready.takeAll());
+    if (isSuspended || paceMs !== undefined) await this.#giveBack(this.#ready.takeAll());
+    if (paceMs !== undefined) this.#wakeAfter(paceMs);
     for (const outcome of outcomes) this.#report(outcome, written.has(outcome.delivery.deliveryId));
   }
 
@@ -285,6 +306,7 @@ export class Lane {
     this.#held -= leased.length;
     try {
       await release(em, lenderId, leased);
+      if (leased.some(({ isPaced }) => isPaced)) await endTurn(em, lenderId);
     } catch (error) {
       log.error({ error, ...this.#names }, "webhook leases not given back; they expire by themselves");
     }

@@ -5,8 +5,11 @@ import {
   query,
   queryReachable,
   statement,
+  transaction,
+  type Tx,
 } from "@collections/database";
 import { type Delivery, deliveryTable } from "../storage/delivery.ts";
+import { NEVER } from "../endpoint/suspension.ts";
 
 /** A lease lasts this much longer than the timeout of an attempt, unless the host sets another time. */
 export const DEFAULT_LEASE_BEYOND_TIMEOUT_MS = 15_000;
@@ -38,6 +41,8 @@ export interface LeasedDelivery extends Readonly<Pick<Delivery, (typeof LEASED)[
    * The latest time, on this process's monotonic clock, at which an attempt may start and still end within its lease.
    */
   readonly startBefore: number;
+  /** Whether the attempt is the only one that the endpoint may get now, see `leaseInTurn`. */
+  readonly isPaced: boolean;
 }
 
 export interface LeaseRequest {
@@ -53,9 +58,13 @@ export interface LeaseRequest {
   readonly timeoutMs: number;
   /** How much longer than `timeoutMs` the lease lasts. */
   readonly beyondTimeoutMs?: number | undefined;
+  /** Lease nothing after this many failures in a row, because the attempts are then paced. Default: never. */
+  readonly pacedFrom?: number | undefined;
 }
 
 export interface Lease {
+  /** Whether the endpoint has a URL, is active, and its attempts are not paced. */
+  readonly isOpen: boolean;
   readonly deliveries: readonly LeasedDelivery[];
   /** The last loan that was read, or null if all loans were read. */
   readonly scannedUpTo: string | null;
@@ -67,7 +76,8 @@ interface ScannedRow {
   readonly stoppedAt: string | null;
 }
 
-type LeasedRow = ScannedRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
+type LeasedRow = ScannedRow &
+  Omit<LeasedDelivery, "claimId" | "startBefore" | "isPaced"> & { readonly recoveredAt: Date | null };
 type ScanRow = LeasedRow | (ScannedRow & { readonly deliveryId: null });
 
 /**
@@ -76,10 +86,41 @@ type ScanRow = LeasedRow | (ScannedRow & { readonly deliveryId: null });
  * or is suspended. The database's clock decides when a lease ends, so that processes with different clocks agree.
  */
 export async function lease(em: EntityManager, request: LeaseRequest): Promise<Lease> {
-  const claim = newClaim(request);
-  const { lenderId, afterLoan, count, firstAttemptsOnly } = request;
-  const values = [lenderId, claim.claimId, claim.leaseMs, afterLoan, count, firstAttemptsOnly, LOANS_PER_SCAN];
-  return leaseOf(claim, await query<ScanRow>(em, leaseHeads, values));
+  return leaseAs(em, request, newClaim(request));
+}
+
+async function leaseAs(em: EntityManager | Tx, request: LeaseRequest, claim: Claim): Promise<Lease> {
+  const { lenderId, afterLoan, count, firstAttemptsOnly, pacedFrom = NEVER } = request;
+  const scan = [afterLoan, count, firstAttemptsOnly, LOANS_PER_SCAN, pacedFrom];
+  return leaseOf(claim, await query<ScanRow>(em, leaseHeads, [lenderId, claim.claimId, claim.leaseMs, ...scan]));
+}
+
+/** A lease of a paced endpoint. */
+export interface LeaseInTurn extends Lease {
+  /** The time until the next attempt may begin. 0 if nobody has to wait. */
+  readonly waitMs: number;
+}
+
+/**
+ * Leases one delivery of an endpoint whose attempts are paced, if its wait has ended. The endpoint then gets no other
+ * attempt from any process until the result is recorded, or until the lease ends because this process has died. Leases
+ * nothing for an endpoint that has no URL or is suspended. contract: Retry and suspension
+ */
+export async function leaseInTurn(em: EntityManager, request: LeaseRequest): Promise<LeaseInTurn> {
+  const { lenderId } = request;
+  const claim = { ...newClaim(request), isPaced: true };
+  return transaction(em, async (tx) => {
+    const [turn] = await query<{ waitMs: number }>(tx, lockTurn, [lenderId]);
+    if (turn === undefined || turn.waitMs > 0) return { ...leaseOf(claim, []), waitMs: turn?.waitMs ?? 0 };
+    const leased = await leaseAs(tx, { ...request, count: 1, pacedFrom: NEVER }, claim);
+    if (leased.deliveries.length > 0) await query(tx, holdTurn, [lenderId, claim.leaseMs]);
+    return { ...leased, waitMs: 0 };
+  });
+}
+
+/** Ends the turn of a paced attempt that was not made, so that another attempt may begin at once. */
+export async function endTurn(em: EntityManager, lenderId: string): Promise<void> {
+  await query(em, holdTurn, [lenderId, 0]);
 }
 
 /**
@@ -101,6 +142,8 @@ export async function leaseOfMany(em: EntityManager, requests: readonly LeaseReq
     requests.map(({ count }) => count),
     requests.map(({ firstAttemptsOnly }) => firstAttemptsOnly),
     LOANS_PER_SHARED_SCAN,
+    // All lanes of a process have the same rule of suspension too.
+    requests[0]?.pacedFrom ?? NEVER,
   ]);
   const scanned = Map.groupBy(rows, ({ place }) => Number(place) - 1);
   return requests.map((_request, index) => leaseOf(claim, scanned.get(index) ?? []));
@@ -110,6 +153,7 @@ interface Claim {
   readonly claimId: string;
   readonly leaseMs: number;
   readonly startBefore: number;
+  readonly isPaced: boolean;
 }
 
 function newClaim({
@@ -117,13 +161,14 @@ function newClaim({
   beyondTimeoutMs = DEFAULT_LEASE_BEYOND_TIMEOUT_MS,
 }: Pick<LeaseRequest, "timeoutMs" | "beyondTimeoutMs">): Claim {
   const startBefore = performance.now() + beyondTimeoutMs * (1 - RECORDING_SHARE);
-  return { claimId: newId(), leaseMs: timeoutMs + beyondTimeoutMs, startBefore };
+  return { claimId: newId(), leaseMs: timeoutMs + beyondTimeoutMs, startBefore, isPaced: false };
 }
 
-function leaseOf({ claimId, startBefore }: Claim, scanned: readonly ScanRow[]): Lease {
+function leaseOf({ claimId, startBefore, isPaced }: Claim, scanned: readonly ScanRow[]): Lease {
   const rows = scanned.filter((row) => row.deliveryId !== null);
   return {
-    deliveries: rows.map((row) => ({ ...row, claimId, startBefore })),
+    isOpen: scanned.length > 0,
+    deliveries: rows.map((row) => ({ ...row, claimId, startBefore, isPaced })),
     scannedUpTo: scanned[0]?.stoppedAt ?? null,
     recoveredAt: rows[0]?.recoveredAt ?? null,
   };
@@ -150,6 +195,7 @@ interface ScanText {
   readonly count: string;
   readonly firstAttemptsOnly: string;
   readonly mostLoans: string;
+  readonly pacedFrom: string;
 }
 
 // Builds the part of a query that finds and locks the deliveries to lease. Each step of the recursion probes the index
@@ -158,10 +204,10 @@ interface ScanText {
 // backlog is sent in order: an event from before the recovery that waits for its retry blocks the later events of its
 // loan. Ranges with ORDER BY and LIMIT are used instead of joins, so that a plan that was made while the tables were
 // empty uses the right indexes when they are full. `not in (…)` keeps the planner from choosing the partial index.
-function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: ScanText): string {
+function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans, pacedFrom }: ScanText): string {
   return `recursive target as materialized (
      select id, url, drain_to, recovered_at from webhooks.endpoint
-     where lender_id = ${lenderId} and state = 'active' and url is not null
+     where lender_id = ${lenderId} and state = 'active' and url is not null and consecutive_failures < ${pacedFrom}
    ), head as (
      (select 1 as place, d.loan, d.id
       from webhooks.delivery d
@@ -204,13 +250,21 @@ function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: 
    )`;
 }
 
-const OF_ONE = { lenderId: "$1", afterLoan: "$4", count: "$5", firstAttemptsOnly: "$6", mostLoans: "$7" };
+const OF_ONE = {
+  lenderId: "$1",
+  afterLoan: "$4",
+  count: "$5",
+  firstAttemptsOnly: "$6",
+  mostLoans: "$7",
+  pacedFrom: "$8",
+};
 const OF_EACH = {
   lenderId: "look.lender_id",
   afterLoan: "look.after_loan",
   count: "look.count",
   firstAttemptsOnly: "look.first_attempts_only",
   mostLoans: "$7",
+  pacedFrom: "$8",
 };
 
 /** The columns that occur in constraints of webhooks.delivery, apart from lender_id. An INSERT needs all of them. */
@@ -274,6 +328,18 @@ export const leaseHeadsOfMany = statement(
    left join leased l on l.lender_id = seen.lender_id
    left join lateral (select body from webhooks.event where lender_id = seen.lender_id and id = l.id limit 1) e on true
    order by l.loan`,
+);
+
+const lockTurn = statement(
+  "webhooks.lock-turn",
+  `select greatest(0, coalesce(ceil(extract(epoch from paced_until - now()) * 1000), 0))::integer as "waitMs"
+   from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
+   for update`,
+);
+
+const holdTurn = statement(
+  "webhooks.hold-turn",
+  `update webhooks.endpoint set paced_until = now() + $2 * interval '1 millisecond' where lender_id = $1`,
 );
 
 export const releaseLeases = statement(

@@ -1,7 +1,7 @@
 import { newId, query, statement, transaction } from "@collections/database";
 import { sessionsWaitingForLocks, until } from "@collections/testing";
 import { expect, test } from "vitest";
-import { countIn, eventsOn, openTrial } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial, UNPACED } from "../../tests/trial.ts";
 import type { AttemptResult } from "../endpoint/attempt.ts";
 import { endpointOf } from "../endpoint/endpoint.ts";
 import { parseLadder } from "./ladder.ts";
@@ -10,7 +10,6 @@ import { createQuietLanes } from "./quiet-lanes.ts";
 import type { DeliveredResults } from "./record-delivered.ts";
 import { outcomeOf } from "./outcome.ts";
 import { type Recorded, recordResults } from "./record-results.ts";
-import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
 
 const trial = await openTrial();
 const { database } = trial;
@@ -63,7 +62,7 @@ test("a locked delivery does not delay the results of other lenders", { tags: "m
     await deliveredResults(["LN-1"]),
     await deliveredResults(["LN-1"]),
   ];
-  const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
+  const lanes = createQuietLanes(database.em(), { suspension: UNPACED, oneLenderABatch: false });
   let recordedLocked: Promise<Recorded> | undefined;
   await transaction(trial.otherDatabase.em(), async (tx) => {
     await query(tx, lockDelivery, [locked.lenderId]);
@@ -81,7 +80,7 @@ test("recordResults writes and logs results once while another transaction chang
   let recorded: Promise<Recorded> | undefined;
   await transaction(trial.otherDatabase.em(), async (tx) => {
     await query(tx, changeDelivery, [changed.lenderId, idsOf(changed)[0], newId()]);
-    recorded = recordResults(database.em(), changed.lenderId, changed.outcomes, DEFAULT_SUSPENSION);
+    recorded = recordResults(database.em(), changed.lenderId, changed.outcomes, UNPACED);
     await until(async () => (await sessionsWaitingForLocks(database.pool, "%webhooks.delivery%")) > 0);
   });
   expect((await recorded!).written).toEqual(new Set(idsOf(changed)));
@@ -91,7 +90,7 @@ test("recordResults writes and logs results once while another transaction chang
 
 /** Records the results of several lanes in the same turn of the event loop. */
 function record(results: readonly DeliveredResults[]): Promise<Recorded[]> {
-  const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
+  const lanes = createQuietLanes(database.em(), { suspension: UNPACED, oneLenderABatch: false });
   return Promise.all(results.map((one) => lanes.record(one)));
 }
 

@@ -12,7 +12,7 @@ import { raiseAlert } from "../endpoint/alert.ts";
 import type { Outcome } from "./outcome.ts";
 import { alertsOf, type EndpointAfter } from "./result-alerts.ts";
 import { enqueueRetries } from "./retry.ts";
-import { judgeEndpoint, type SuspensionRule, type SuspensionVerdict } from "../endpoint/suspension.ts";
+import { judgeEndpoint, paceMs, type SuspensionRule, type SuspensionVerdict } from "../endpoint/suspension.ts";
 import { attemptTable, LOGGED } from "../storage/attempt-log.ts";
 
 const KEPT_HEADER_CHARACTERS = 2_048;
@@ -24,6 +24,8 @@ export interface Recorded {
   readonly verdict: SuspensionVerdict["verdict"];
   /** Whether the endpoint is now suspended, as far as this batch shows. If so, no further attempt may begin. */
   readonly isSuspended: boolean;
+  /** How long the endpoint waits for its next attempt, in milliseconds. Undefined if its attempts are not paced. */
+  readonly paceMs?: number | undefined;
   /** Whether a loan of a written delivery has further waiting events. They could not be leased before. */
   readonly isFollowed: boolean;
 }
@@ -42,18 +44,24 @@ export async function recordResults(
   return transaction(em, async (tx) => {
     const rows = await settle(tx, lenderId, outcomes);
     if (rows.length > 0) send(tx, logAttempts, [lenderId, ...attemptColumns(rows)]);
-    const verdict = judge(rows, rule);
+    const counted = countedIn(rows);
+    const verdict: SuspensionVerdict = counted ? judgeEndpoint(counted, rule, counted.now) : { verdict: "stay" };
     // The steps that follow are for failed attempts: delivered events need no retry and no alert.
     if (outcomes.every(({ state }) => state === "delivered")) return recorded(rows, verdict);
     await enqueueRetries(tx, retriesOf(lenderId, rows));
     if (verdict.verdict === "suspend") {
       await query(tx, suspend, [lenderId, verdict.suspendedAt, verdict.nextProbeAt]);
     }
+    const wait = counted && verdict.verdict === "stay" ? paceMs(counted, rule, counted.now) : undefined;
+    if (wait !== undefined) {
+      const hasTurn = outcomes.some(({ delivery }) => delivery.isPaced);
+      await query(tx, pace, [lenderId, wait, hasTurn]);
+    }
     // PostgreSQL returns the rows in any order. The alerts need the order in which the attempts ended.
     const settled = new Set(rows.map(({ outcome }) => outcome));
     const written = outcomes.filter((outcome) => settled.has(outcome));
-    for (const alert of alertsOf(written, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
-    return recorded(rows, verdict);
+    for (const alert of alertsOf(written, counted, verdict)) await raiseAlert(tx, { lenderId, ...alert });
+    return { ...recorded(rows, verdict), paceMs: wait };
   });
 }
 
@@ -88,11 +96,6 @@ function idsOf(rows: readonly SettledRow[]): Set<string> {
 
 function countedIn(rows: readonly SettledRow[]): EndpointAfter | null {
   return rows.findLast((row): row is SettledRow & EndpointAfter => row.state !== null) ?? null;
-}
-
-function judge(rows: readonly SettledRow[], rule: SuspensionRule): SuspensionVerdict {
-  const counted = countedIn(rows);
-  return counted ? judgeEndpoint(counted, rule, counted.now) : { verdict: "stay" };
 }
 
 function retriesOf(lenderId: string, rows: readonly Settled[]) {
@@ -245,4 +248,14 @@ const suspend = statement(
   `update webhooks.endpoint
    set state = 'suspended', suspended_at = $2, next_probe_at = $3, probed_at = null, probe_error = null, updated_at = now()
    where lender_id = $1 and state = 'active'`,
+);
+
+// An attempt that began before the pacing must not shorten the turn of a paced attempt, which may be under way in another
+// process.
+const pace = statement(
+  "webhooks.pace-endpoint",
+  `update webhooks.endpoint e
+   set paced_until = case when $3 then next.at else greatest(e.paced_until, next.at) end
+   from (select now() + $2 * interval '1 millisecond' as at) next
+   where e.lender_id = $1`,
 );

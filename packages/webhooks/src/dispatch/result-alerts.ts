@@ -6,7 +6,6 @@ const GONE = 410;
 
 /** An endpoint after a batch of attempts is counted. Times are the database's. */
 export interface EndpointAfter extends CountedEndpoint {
-  readonly failingSince: Date | null;
   readonly now: Date;
 }
 

@@ -7,10 +7,9 @@ import { lease } from "./lease.ts";
 import { retryDue, retryQueue, sweep } from "./retry.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { recordResults } from "./record-results.ts";
-import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
 import type { AttemptResult } from "../endpoint/attempt.ts";
 import { openReceiver } from "../../tests/receiver.ts";
-import { countIn, eventsOn, openTrial, SECRET } from "../../tests/trial.ts";
+import { countIn, eventsOn, openTrial, SECRET, UNPACED } from "../../tests/trial.ts";
 
 const trial = await openTrial();
 const { database } = trial;
@@ -240,7 +239,7 @@ async function leaseHeads(lenderId: string, count: number) {
 }
 
 async function record(lenderId: string, outcomes: readonly Outcome[]): Promise<ReadonlySet<string>> {
-  return (await recordResults(database.em(), lenderId, outcomes, DEFAULT_SUSPENSION)).written;
+  return (await recordResults(database.em(), lenderId, outcomes, UNPACED)).written;
 }
 
 function failed(): AttemptResult {

@@ -30,6 +30,8 @@ export const EndpointEntity = defineEntity({
     consecutiveFailures: p.integer(),
     /** When the first of the consecutive failures was recorded. */
     failingSince: p.datetime().columnType("timestamptz").strictNullable(),
+    /** No paced attempt begins before this time. It has no meaning while too few attempts in a row have failed. */
+    pacedUntil: p.datetime().columnType("timestamptz").strictNullable(),
     suspendedAt: p.datetime().columnType("timestamptz").strictNullable(),
     nextProbeAt: p.datetime().columnType("timestamptz").strictNullable(),
     /** The time of the latest probe of this suspension. `probeError` is the reason why this probe failed. */

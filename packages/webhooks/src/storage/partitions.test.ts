@@ -130,9 +130,9 @@ describe("with a generic plan, a query reads only the partition that it needs", 
       "select name from webhooks.partitions_of('event') where $1 >= lower and $1 < upper",
       [id],
     );
-    const leasePlan = await plan(run, leaseHeads.text, [run.lenderId, newId(), 1_000, "", 5, false, 5_000]);
+    const leasePlan = await plan(run, leaseHeads.text, [run.lenderId, newId(), 1_000, "", 5, false, 5_000, 5]);
     expect(touched(leasePlan, "event")).toEqual([week!.name]);
-    const looks = [`{${run.lenderId}}`, newId(), 1_000, '{""}', "{5}", "{false}", 5_000];
+    const looks = [`{${run.lenderId}}`, newId(), 1_000, '{""}', "{5}", "{false}", 5_000, 5];
     expect(touched(await plan(run, leaseHeadsOfMany.text, looks), "event")).toEqual([week!.name]);
 
     const attemptsPlan = await plan(run, selectAttempts.text, [run.lenderId, id, laterBy(-3_600_000, id)]);

@@ -52,6 +52,7 @@ export interface Config {
   webhookLadder: Ladder;
   webhookTimeoutMs: number;
   webhookSuspendAfter: number;
+  webhookSuspendMinDurationMs: number;
   webhookProbeIntervalMs: number;
   /** How long a query waits for a connection of the pool, and a new connection for the server. */
   databaseConnectionTimeoutMs: number;
@@ -192,6 +193,7 @@ const settings = z.object({
     .transform((text, context) => parsed(context, () => parseLadder(text))),
   WEBHOOK_TIMEOUT: timeout.default(10_000),
   WEBHOOK_SUSPEND_AFTER: wholeNumber({ from: 1, to: 1_000_000 }, "takes a count of failures, at least 1").default(20),
+  WEBHOOK_SUSPEND_MIN_DURATION: duration.default(DURATION_UNITS_MS.m),
   WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
   DATABASE_CONNECTION_TIMEOUT: timeout.default(5_000),
   DATABASE_ANSWER_TIMEOUT: timeout.default(12_000),
@@ -277,6 +279,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     webhookLadder: value.WEBHOOK_LADDER,
     webhookTimeoutMs: value.WEBHOOK_TIMEOUT,
     webhookSuspendAfter: value.WEBHOOK_SUSPEND_AFTER,
+    webhookSuspendMinDurationMs: value.WEBHOOK_SUSPEND_MIN_DURATION,
     webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
     databaseConnectionTimeoutMs: value.DATABASE_CONNECTION_TIMEOUT,
     databaseAnswerTimeoutMs: value.DATABASE_ANSWER_TIMEOUT,

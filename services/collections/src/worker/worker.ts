@@ -109,7 +109,11 @@ function webhooksOf(app: App): Promise<Webhooks> {
     pingOf: pingFor,
     sendAlert: (job) => sendWebhookAlert(alertDeps(app), job),
     ladder: config.webhookLadder,
-    suspension: { suspendAfter: config.webhookSuspendAfter, probeIntervalMs: config.webhookProbeIntervalMs },
+    suspension: {
+      suspendAfter: config.webhookSuspendAfter,
+      minDurationMs: config.webhookSuspendMinDurationMs,
+      probeIntervalMs: config.webhookProbeIntervalMs,
+    },
     timeoutMs: config.webhookTimeoutMs,
     oneLenderABatch,
     log,

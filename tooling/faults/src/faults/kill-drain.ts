@@ -12,7 +12,7 @@ export const killDrain: Fault = {
   sentence: "SIGKILL ends workers while they deliver the backlog of a lender that was suspended.",
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
-    stage: { workers: [{}, {}], settings: { WEBHOOK_SUSPEND_AFTER: "5" } },
+    stage: { workers: [{}, {}], settings: { WEBHOOK_SUSPEND_AFTER: "5", WEBHOOK_SUSPEND_MIN_DURATION: "0s" } },
     // The pauses are shorter than usual, so that the backlog is large enough to last until the second kill.
     traffic: { restMs: 40 },
     mustCount: ["hits"],

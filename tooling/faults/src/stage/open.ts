@@ -13,6 +13,7 @@ export const STAGE_SETTINGS: Settings = {
   LOG_LEVEL: "warn",
   WEBHOOK_TIMEOUT: "2s",
   WEBHOOK_LADDER: "0s,300ms,600ms,1s,1s,2s",
+  WEBHOOK_SUSPEND_MIN_DURATION: "2s",
   WEBHOOK_PROBE_INTERVAL: "500ms",
   MINT_TIMEOUT: "2s",
 };
