@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { migrate } from "@collections/database";
 import { checkMasterKey } from "@collections/lenders";
 import { checkAnchorFile } from "./anchors/file.ts";
@@ -65,17 +66,26 @@ async function main(): Promise<void> {
   const keyUses = recordKeyUses(app);
   const worker = config.role === "server" ? undefined : await startWorker(app);
 
-  let stopping = false;
+  const hurry = new AbortController();
+  let signals = 0;
   async function stop(signal: string): Promise<void> {
-    if (stopping) return;
-    stopping = true;
+    signals += 1;
+    // A second signal ends the delay.
+    if (signals > 1) return hurry.abort();
+    server.drain();
+    if (config.shutdownDelayMs > 0) {
+      log.info(
+        { signal, delayMs: config.shutdownDelayMs },
+        "not ready any more; still working until load balancers know it",
+      );
+      await delay(config.shutdownDelayMs, undefined, { signal: hurry.signal }).catch(() => {});
+    }
     log.info({ signal }, "stopping: finishing requests and jobs");
     setTimeout(() => {
       log.error("the process did not stop in time and is ended now");
       process.exit(1);
     }, config.shutdownTimeoutMs).unref();
     const graceMs = config.shutdownTimeoutMs * GRACE;
-    server.drain();
     await Promise.all([server.stop(graceMs), worker?.stop(graceMs), keyUses.stop()]);
     await metricsServer?.stop();
     await app.close();

@@ -86,6 +86,8 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
       const startedAt = performance.now();
       const requestId = requestIdOf(response);
       response.setHeader("Cache-Control", "no-store");
+      // nginx would keep the events of a subscription until its buffer is full.
+      if (request.get("accept")?.includes(STREAM)) response.setHeader("X-Accel-Buffering", "no");
       response.on("close", () => {
         const { statusCode: status } = response;
         // Measure streams under another name: a stream lasts as long as the client watches, so it would distort the

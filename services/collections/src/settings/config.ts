@@ -59,7 +59,9 @@ export interface Config {
   /** How long a query waits for its answer. */
   databaseAnswerTimeoutMs: number;
   /** How long a process that was asked to stop may take. */
+  shutdownDelayMs: number;
   shutdownTimeoutMs: number;
+  keepAliveTimeoutMs: number;
   mintTimeoutMs: number;
   rateLimits: RateLimits;
   /** Whether apps may (`allow`) or must (`only`) send the hash of an operation in `persistedOperationsFile`. */
@@ -197,7 +199,11 @@ const settings = z.object({
   WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
   DATABASE_CONNECTION_TIMEOUT: timeout.default(5_000),
   DATABASE_ANSWER_TIMEOUT: timeout.default(12_000),
+  SHUTDOWN_DELAY: duration.default(0),
   SHUTDOWN_TIMEOUT: timeout.default(15_000),
+  // Longer than the idle time of most load balancers, so that the load balancer closes an idle connection first and sends
+  // no request into a closing socket.
+  KEEP_ALIVE_TIMEOUT: timeout.default(75_000),
   MINT_TIMEOUT: timeout.default(10_000),
   RATE_LIMITS: z
     .string()
@@ -283,7 +289,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
     databaseConnectionTimeoutMs: value.DATABASE_CONNECTION_TIMEOUT,
     databaseAnswerTimeoutMs: value.DATABASE_ANSWER_TIMEOUT,
+    shutdownDelayMs: value.SHUTDOWN_DELAY,
     shutdownTimeoutMs: value.SHUTDOWN_TIMEOUT,
+    keepAliveTimeoutMs: value.KEEP_ALIVE_TIMEOUT,
     mintTimeoutMs: value.MINT_TIMEOUT,
     rateLimits: value.RATE_LIMITS,
     persistedOperations: value.PERSISTED_OPERATIONS,

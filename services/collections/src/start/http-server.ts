@@ -17,7 +17,7 @@ export interface HttpServer {
   readonly url: string;
   /** Reports "not ready", so that load balancers choose other processes. Requests are still answered. */
   drain(): void;
-  /** Accepts no new connections, and resolves when all running requests are answered, or after `graceMs`. */
+  /** Accepts no new connections, asks clients to close theirs, and resolves when all running requests are answered, or after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -32,8 +32,6 @@ export interface HttpTimes {
   pace: Pace;
   /** The time from the end of the body to the answer, for operations of the app's API other than subscriptions. */
   operationMs: number;
-  /** The time for which a connection stays open between two requests. */
-  keepAliveMs: number;
   /** How often connections are checked against `headersMs` and `requestMs`. */
   checkEveryMs: number;
 }
@@ -45,9 +43,6 @@ export const HTTP_TIMES: HttpTimes = {
   pace: { everyMs: 10_000, minBytes: 65_536 },
   // 20 seconds, because a field partner at a door would then send the request again.
   operationMs: 20_000,
-  // Longer than the idle time of common load balancers, so that the load balancer closes an idle connection first and
-  // sends no request into a closing socket.
-  keepAliveMs: 75_000,
   checkEveryMs: 1_000,
 };
 
@@ -66,7 +61,8 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   let draining = false;
   const web: Express = express();
   web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
-  web.use(helmet());
+  // The operators' other hosts under the same name may have no TLS.
+  web.use(helmet({ strictTransportSecurity: { includeSubDomains: false } }));
   web.use((_, response, next) => {
     // Ask clients to close their connections. Otherwise a busy client would keep using its connection.
     if (draining) response.setHeader("Connection", "close");
@@ -92,7 +88,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     {
       headersTimeout: times.headersMs,
       requestTimeout: times.requestMs,
-      keepAliveTimeout: times.keepAliveMs,
+      keepAliveTimeout: config.keepAliveTimeoutMs,
       connectionsCheckingInterval: times.checkEveryMs,
       maxHeaderSize: MAX_HEADER_BYTES,
       // By default, Node answers a request without a Host header itself, and the answer has no body. `requireHost`

@@ -43,13 +43,15 @@ describe("a payment link", () => {
     const seen = new Map<string, Record<string, unknown>>();
     for await (const { data, headers } of app.watch(WATCH, { id: paymentLink.id })) {
       const link = data!["paymentLinkUpdated"];
-      seen.set(link.status, { ...link, contentType: headers.get("content-type") });
+      const [contentType, buffering] = [headers.get("content-type"), headers.get("x-accel-buffering")];
+      seen.set(link.status, { ...link, contentType, buffering });
       const linkId = [...lender.links].find(([, { sourceLoanNumber }]) => sourceLoanNumber === loan)?.[0];
       if (link.status === "SENT") await lender.pay(linkId!);
     }
     expect(seen.get("MINTED")?.["url"]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/pay\//);
     expect(seen.get("SENT")).toMatchObject({
       contentType: "text/event-stream",
+      buffering: "no",
       deliveries: expect.arrayContaining([{ channel: "EMAIL", status: "SENT" }]) as unknown,
     });
     expect([...seen.keys()].at(-1)).toBe("PAID");

@@ -93,7 +93,10 @@ describe.concurrent("a slow client's connection", () => {
   });
 
   test("is closed if the client sends no other request after it got an answer", async () => {
-    const { socket, answer } = await aSocket(await aServer({ keepAliveMs: 1_000 }));
+    const app = { ...service.app, config: { ...service.app.config, keepAliveTimeoutMs: 1_000 } };
+    const server = await startHttpServer(app, GENEROUS_TIMES);
+    afterFile(() => server.stop(0));
+    const { socket, answer } = await aSocket(server);
     socket.write("GET /healthz HTTP/1.1\r\nHost: service\r\n\r\n");
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
   });

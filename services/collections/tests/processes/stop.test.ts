@@ -64,6 +64,31 @@ test.concurrent("SIGTERM under load answers accepted requests, accepts no new on
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, counts: { bookings: answered } });
 });
 
+test.concurrent("with `SHUTDOWN_DELAY`, a process works on while it is not ready, until a second signal", async ({
+  expect,
+}) => {
+  const { url: databaseUrl } = await emptyDatabase();
+  const settings = { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: "10h" };
+  const service = await startProcess(settings);
+  const cli = commandsInProcess(settings);
+  const lender = await aRegisteredLender(cli, service.url);
+
+  service.send("SIGTERM");
+  const readiness = async () => {
+    const answer = await fetch(`${service.url}/readyz`);
+    return { status: answer.status, body: (await answer.json()) as unknown };
+  };
+  await expect.poll(readiness).toEqual({ status: 503, body: { ready: false, draining: true } });
+  // New connections are accepted, requests are answered, and events are delivered.
+  await lender.importCases([aLoan("LN-1", 5_000)]);
+  const payment = { amount: 1, reference: "pay_1", paidAt: new Date().toISOString(), mode: "upi" };
+  expect(await lender.confirm("LN-1", payment)).toMatchObject({ status: 200 });
+  await expect.poll(() => lender.events.length).toBeGreaterThan(0);
+
+  service.send("SIGTERM");
+  expect(await service.ended).toEqual({ code: 0, signal: null });
+});
+
 test.concurrent("SIGINT stops the service and loses nothing, even if a receiver and a mint endpoint hang", async ({
   expect,
 }) => {

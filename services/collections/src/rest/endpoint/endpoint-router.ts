@@ -31,9 +31,20 @@ export function endpointRouter(endpoints: readonly Endpoint[], app: App): Router
   const service: Service = { app, rules: authenticationRules(app) };
   for (const route of routesOf(endpoints)) router.all(route.pattern, serve(route, service));
   router.use((request) => {
-    throw new Problem("ROUTE_NOT_FOUND", `There is nothing at ${clipped(request.path)}.`);
+    throw new Problem("ROUTE_NOT_FOUND", `There is nothing at ${clipped(request.path)}.${decodedHint(request.path)}`);
   });
   return router.use(answerErrors(app.log, app.config.documentationUrl));
+}
+
+/** `/cases/A/B` is `/cases/A%2FB` after a proxy has decoded it, and then its signature would not match either. */
+const CASE_PATH = /^\/api\/v1\/partner\/cases\/./;
+
+function decodedHint(path: string): string {
+  if (!CASE_PATH.test(path)) return "";
+  return (
+    " A / in a loan number is sent as %2F. If you sent %2F, a proxy has decoded it: the service's operator must configure" +
+    " the proxy to keep the path as it is."
+  );
 }
 
 interface Service {
