@@ -5,6 +5,8 @@ import { addressOf } from "./address-of.ts";
 
 export interface ConnectionLimit {
   readonly maxConnections: number;
+  /** Where the limit comes from, for the log. */
+  readonly setting: string;
   /**
    * Whether this address is a trusted proxy. The connections of a proxy carry many clients, so they are not limited by
    * address.
@@ -19,7 +21,7 @@ const SHARE_OF_ADDRESS = 4;
 const AGAIN_AFTER_MS = 1_000;
 
 /** Limits how many connections a server has, in all and from one address. Closes further connections at once. */
-export function limitConnections(server: Server, { maxConnections, isProxy, log }: ConnectionLimit): void {
+export function limitConnections(server: Server, { maxConnections, setting, isProxy, log }: ConnectionLimit): void {
   const perAddress = Math.ceil(maxConnections / SHARE_OF_ADDRESS);
   const byAddress = new Map<string, number>();
   const isDue = { inAll: rarely(), ofAddress: rarely() };
@@ -27,7 +29,7 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
   server.maxConnections = maxConnections;
   server.on("drop", () => {
     if (!isDue.inAll()) return;
-    log.warn({ maxConnections }, "connections are refused: this process has as many as MAX_CONNECTIONS allows");
+    log.warn({ maxConnections }, `connections are refused: this process has as many as ${setting} allows`);
     // Closing idle connections makes room for new clients. A client that loses an idle connection opens another one
     // when it needs a connection.
     server.closeIdleConnections();
@@ -42,7 +44,7 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
       if (isDue.ofAddress())
         log.warn(
           { address, perAddress },
-          "connections from one address are refused: the address already has a quarter of MAX_CONNECTIONS",
+          `connections from one address are refused: the address already has a quarter of what ${setting} allows`,
         );
       return;
     }

@@ -101,6 +101,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   const isTrusted = web.get("trust proxy fn") as (address: string, hop: number) => boolean;
   limitConnections(server, {
     maxConnections: config.maxConnections,
+    setting: "MAX_CONNECTIONS",
     isProxy: (address) => isTrusted(address, 0),
     log: app.log,
   });
