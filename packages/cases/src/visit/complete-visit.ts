@@ -20,6 +20,11 @@ export interface VisitCompletion {
   readonly occurredAt: Date;
   /** True if the phone's time was impossible. Default: false. */
   readonly clockWrong?: boolean | undefined;
+  /**
+   * The day of `occurredAt` in the lender's time zone, `YYYY-MM-DD`. A promise for an earlier day is refused. Default:
+   * the day before the day in UTC.
+   */
+  readonly day?: string | undefined;
   readonly promise?: PromiseTerms | undefined;
   readonly note?: string | undefined;
   /** When the service received the end of the visit, if that was before it received the start. */
@@ -122,7 +127,8 @@ export function promiseFault({
   disposition,
   promise,
   occurredAt,
-}: Pick<VisitCompletion, "disposition" | "promise" | "occurredAt">): PromiseFault | undefined {
+  day,
+}: Pick<VisitCompletion, "disposition" | "promise" | "occurredAt" | "day">): PromiseFault | undefined {
   if (disposition !== "PROMISE_TO_PAY") {
     if (promise === undefined) return undefined;
     return { code: "PROMISE_NOT_EXPECTED", detail: "A promise is allowed only with the disposition PROMISE_TO_PAY." };
@@ -131,8 +137,8 @@ export function promiseFault({
     return { code: "PROMISE_REQUIRED", detail: "PROMISE_TO_PAY needs a promise: amount and day." };
   }
   if (promise.amountMinor <= 0n) return { code: "AMOUNT_OUT_OF_RANGE", detail: "The promised amount must be above 0." };
-  // The day in the borrower's time zone may be one day behind the day in UTC.
-  const earliest = new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
+  // In a time zone that is not known, the day may be one behind the day in UTC.
+  const earliest = day ?? new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
   if (isDay(promise.dueOn) && promise.dueOn >= earliest) return undefined;
   const detail = `Expected the day of the visit or a later day, such as 2026-11-20; got "${promise.dueOn}".`;
   return { code: "INVALID_DATE", detail };

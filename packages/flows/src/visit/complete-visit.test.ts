@@ -1,5 +1,6 @@
 import { lockVisit, openPromisesOf, visitById } from "@collections/cases";
 import { transaction } from "@collections/database";
+import { dayIn } from "@collections/local-time";
 import { currency } from "@collections/money";
 import { describe, expect, test } from "vitest";
 import {
@@ -43,8 +44,9 @@ function complete(visitId: string, given: Partial<VisitToComplete> = {}) {
 
 const DAY_MS = 24 * 60 * 60_000;
 
+/** Returns a day in the lender's time zone. */
 function dayOf(time: Date, laterByDays: number): string {
-  return new Date(time.getTime() + laterByDays * DAY_MS).toISOString().slice(0, 10);
+  return dayIn(lender.timeZone, new Date(time.getTime() + laterByDays * DAY_MS));
 }
 
 const PROMISE = { amountMinor: 125_000n, currency: currency("INR"), dueOn: "2026-12-01" };
@@ -178,6 +180,25 @@ describe("the end of a visit", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(3);
     expect(await complete(visitId)).toMatchObject({ kind: "completed" });
   });
+
+  test.each([
+    ["America/New_York", "2026-11-20T03:00:00Z", "2026-11-18", "2026-11-19"],
+    ["Asia/Kolkata", "2026-11-20T19:00:00Z", "2026-11-20", "2026-11-21"],
+  ])(
+    "takes a promise for the lender's day in %s, and refuses one for the day before",
+    async (timeZone, at, before, day) => {
+      const { lender: elsewhere } = await aLender(database, { timeZone });
+      const theCase = await aCase(database, elsewhere, { fieldPartner });
+      const visitId = crypto.randomUUID();
+      const occurredAt = new Date(at);
+      const start = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt };
+      await inTransaction(database, startVisit, start, context);
+      const promised = (dueOn: string) =>
+        ({ disposition: "PROMISE_TO_PAY", occurredAt, promise: { ...PROMISE, dueOn } }) as const;
+      expect(await complete(visitId, promised(before))).toMatchObject({ kind: "invalid", code: "INVALID_DATE" });
+      expect(await complete(visitId, promised(day))).toMatchObject({ kind: "completed" });
+    },
+  );
 
   test("that arrives after the loan's next cycle has started emits its event in the new cycle and does not change the new case", async () => {
     const { theCase, visitId } = await aVisitedCase();

@@ -11,6 +11,7 @@ import {
 import { publicId, type Tx } from "@collections/database";
 import { fieldPartnerById } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
+import { dayIn } from "@collections/local-time";
 import { toWire } from "@collections/money";
 import { type AppContext, type AppInputFault, visitTime, type VisitTime } from "../request/app-request.ts";
 import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
@@ -55,8 +56,6 @@ export type CompleteVisitOutcome =
  */
 export const MAX_NOTE_CHARS = 2_000;
 
-const DAY_MS = 24 * 60 * 60_000;
-
 /**
  * Characters that a note may not contain. PostgreSQL stores neither U+0000 nor lone surrogates; people do not type the
  * other control characters.
@@ -82,10 +81,12 @@ export async function completeVisit(
   const time = visitTime(completion.occurredAt, completion.queuedSince ?? now);
   const fault = noteFault(completion.note) ?? (time.clockWrong ? faultOfPromise(completion) : undefined);
   if (fault) return fault;
-  const dated = { ...completion, ...time, ...(time.clockWrong && movedPromise(completion, time)) };
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
-  if (!known) return notFound(dated);
+  if (!known) return notFound(datedIn("UTC", completion, time));
   const { lenderId, caseId } = known;
+  const [lender, fieldPartner] = await Promise.all([lenderById(tx, lenderId), fieldPartnerById(tx, fieldPartnerId)]);
+  const day = dayIn(lender!.timeZone, time.occurredAt);
+  const dated = { ...datedIn(lender!.timeZone, completion, time), day };
 
   // Lock the case and end the visit.
   const loan = await lockLoan(tx, { lenderId, caseId });
@@ -98,7 +99,6 @@ export async function completeVisit(
 
   // Write the case and emit the events: first `visit.completed`, then, after a dispute, `case.held`.
   const { visit, promise, caseAfter, events } = completed;
-  const [lender, fieldPartner] = await Promise.all([lenderById(tx, lenderId), fieldPartnerById(tx, fieldPartnerId)]);
   const data = {
     visitId: publicId("vis", visitId),
     disposition,
@@ -114,20 +114,16 @@ export async function completeVisit(
   return { kind: "completed", visit, case: caseAfter };
 }
 
-/** Moves the day of a promise by the days between the phone's time and the time of arrival. */
-function movedPromise(
-  { promise, occurredAt: phoneTime }: VisitToComplete,
-  { occurredAt }: VisitTime,
-): { promise?: PromiseTerms } {
-  if (!promise) return {};
-  const movedDays = dayNumber(occurredAt) - dayNumber(phoneTime);
-  const dueOn = new Date((dayNumber(new Date(promise.dueOn)) + movedDays) * DAY_MS).toISOString().slice(0, 10);
-  return { promise: { ...promise, dueOn } };
-}
-
-/** Returns the number of whole days since 1970 in UTC. */
-function dayNumber(time: Date): number {
-  return Math.floor(time.getTime() / DAY_MS);
+/**
+ * Sets the time of the visit's end. If the phone's clock was wrong, moves the day of the promise by the days between the
+ * phone's time and the time of arrival.
+ */
+function datedIn(timeZone: string, completion: VisitToComplete, time: VisitTime): VisitToComplete & VisitTime {
+  const { promise, occurredAt: phoneTime } = completion;
+  if (!promise || !time.clockWrong) return { ...completion, ...time };
+  const movedMs = Date.parse(dayIn(timeZone, time.occurredAt)) - Date.parse(dayIn(timeZone, phoneTime));
+  const dueOn = new Date(Date.parse(promise.dueOn) + movedMs).toISOString().slice(0, 10);
+  return { ...completion, ...time, promise: { ...promise, dueOn } };
 }
 
 /** Returns a promise as it appears in events. */
