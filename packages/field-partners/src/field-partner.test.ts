@@ -31,7 +31,7 @@ test("fieldPartnerById and listFieldPartners return a registered field partner",
 });
 
 test("a field partner has the given time zone, or else the only time zone of the phone's country, or else UTC", async () => {
-  expect(await create({ displayName: "Bina", phone: "+919800000002" })).toMatchObject({ timeZone: "Asia/Calcutta" });
+  expect(await create({ displayName: "Bina", phone: "+919800000002" })).toMatchObject({ timeZone: "Asia/Kolkata" });
   expect(await create({ displayName: "Carl", phone: "+12125550123" })).toMatchObject({ timeZone: "UTC" });
   const dewi = await create({ displayName: "Dewi", phone: "+628110000000", timeZone: "Asia/Jakarta" });
   expect(dewi.timeZone).toBe("Asia/Jakarta");

@@ -8,6 +8,7 @@ import {
   tableOf,
   type Tx,
 } from "@collections/database";
+import { isTimeZone, timeZoneOfCountry } from "@collections/local-time";
 import { LockMode } from "@mikro-orm/core";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { recordFieldPartnerAct } from "./audit.ts";
@@ -299,26 +300,15 @@ function readPhone(text: string): string {
   );
 }
 
-/**
- * Accepts only names, not offsets: in an offset such as +05:30, PostgreSQL and JavaScript give the sign opposite
- * meanings.
- */
 function readTimeZone(text: string): string {
-  try {
-    if (/^[A-Za-z][\w/+-]*$/.test(text) && new Intl.DateTimeFormat("en", { timeZone: text })) return text;
-  } catch {
-    // Intl throws a RangeError for an unknown time zone.
-  }
+  if (isTimeZone(text)) return text;
   const detail = "Expected a time zone of the IANA database, for example Asia/Kolkata.";
   throw new InvalidFieldPartnerError("INVALID_TIME_ZONE", "timeZone", detail);
 }
 
 function timeZoneOf(phone: string): string {
   const country = parsePhoneNumberFromString(phone)?.country;
-  if (country === undefined) return "UTC";
-  const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones(): string[] | undefined };
-  const [zone, ...others] = locale.getTimeZones() ?? [];
-  return zone !== undefined && others.length === 0 ? zone : "UTC";
+  return (country && timeZoneOfCountry(country)) ?? "UTC";
 }
 
 function toFieldPartner({ id, displayName, phone, timeZone, state, createdAt }: FieldPartnerRow): FieldPartner {

@@ -32,7 +32,7 @@ function mail(cause: WebhookAlert["cause"], given: Partial<WebhookAlert> = {}) {
     facts: FAILED,
     heldBack: 0,
     environment: "live",
-    lender: { code: "ACME", name: "Acme Finance", timeZone: "Asia/Calcutta" },
+    lender: { code: "ACME", name: "Acme Finance", timeZone: "Asia/Kolkata" },
     endpoint: ENDPOINT,
     probeIntervalMs: 900_000,
     ...given,
@@ -51,8 +51,8 @@ describe("the mail has the expected text", () => {
 Deliveries to your callback are suspended: 20 attempts in a row failed. No event is lost.
 
 Callback:      https://hooks.acme.example/collections
-Failing since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
-Suspended at:  2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+Failing since: 2026-11-20 15:10:55 Asia/Kolkata (2026-11-20 09:40:55 UTC)
+Suspended at:  2026-11-20 15:42:31 Asia/Kolkata (2026-11-20 10:12:31 UTC)
 Event:         evt_019aa3bb7d887e55a0b1c2d3e4f50617
                payment.collected, loan MUM/2023/00123, sequence 14
 Last answer:   HTTP 503
@@ -67,7 +67,7 @@ Restore your server or add capacity. To set the time of the next attempt, send R
 
 WHAT HAPPENS NEXT
 
-The service sends a signed ping to your callback at 2026-11-20 15:57:31 Asia/Calcutta (2026-11-20 10:27:31 UTC) and then every 15 minutes. The first ping that your callback answers with 2xx ends the suspension, and you get a mail about it.
+The service sends a signed ping to your callback at 2026-11-20 15:57:31 Asia/Kolkata (2026-11-20 10:27:31 UTC) and then every 15 minutes. The first ping that your callback answers with 2xx ends the suspension, and you get a mail about it.
 
 You do not have to wait: POST /api/v1/partner/webhooks/test sends a ping at once, and an answer of 2xx ends the suspension too.
 
@@ -93,8 +93,8 @@ An event is parked: 7 attempts to deliver it failed. It is kept, but it is not s
 The same happened 3 more times since the last mail of this kind. There is at most one such mail an hour.
 
 Callback:      https://hooks.acme.example/collections
-Event created: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
-Parked at:     2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+Event created: 2026-11-20 15:10:55 Asia/Kolkata (2026-11-20 09:40:55 UTC)
+Parked at:     2026-11-20 15:42:31 Asia/Kolkata (2026-11-20 10:12:31 UTC)
 Event:         evt_019aa3bb7d887e55a0b1c2d3e4f50617
                payment.collected, loan MUM/2023/00123, sequence 14
 Last answer:   HTTP 503
@@ -135,8 +135,8 @@ You get this mail because you are a technical contact of ACME. The operator of t
 Your callback answered 410, which means that it is gone permanently. The service handles this like any other failure.
 
 Callback:      https://hooks.acme.example/collections
-Failing since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
-Answered at:   2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+Failing since: 2026-11-20 15:10:55 Asia/Kolkata (2026-11-20 09:40:55 UTC)
+Answered at:   2026-11-20 15:42:31 Asia/Kolkata (2026-11-20 10:12:31 UTC)
 Event:         evt_019aa3bb7d887e55a0b1c2d3e4f50617
                payment.collected, loan MUM/2023/00123, sequence 14
 Last answer:   HTTP 410
@@ -168,8 +168,8 @@ You get this mail because you are a technical contact of ACME. The operator of t
 Your callback answers again. The suspension is over, and the waiting events are sent automatically.
 
 Callback:        https://hooks.acme.example/collections
-Suspended since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
-Recovered at:    2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+Suspended since: 2026-11-20 15:10:55 Asia/Kolkata (2026-11-20 09:40:55 UTC)
+Recovered at:    2026-11-20 15:42:31 Asia/Kolkata (2026-11-20 10:12:31 UTC)
 
 WHAT HAPPENS NEXT
 

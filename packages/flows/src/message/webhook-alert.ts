@@ -12,7 +12,7 @@ export interface WebhookAlert extends Pick<AlertJob, "cause" | "happenedAt" | "f
 }
 
 /**
- * Returns a time in the reader's time zone and, for a search in logs, in UTC: `2026-11-20 15:10:55 Asia/Calcutta
+ * Returns a time in the reader's time zone and, for a search in logs, in UTC: `2026-11-20 15:10:55 Asia/Kolkata
  * (2026-11-20 09:40:55 UTC)`.
  */
 export function localAndUtc(at: Date, timeZone: string): string {

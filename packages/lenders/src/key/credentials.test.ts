@@ -176,21 +176,22 @@ test("the first use of a new API key makes it the signing key, and later uses do
   expect(used?.lastUsedAt).toEqual(new Date("2026-11-21T09:05:00Z"));
 });
 
-test("the collector of the uses of API keys returns each key at most once a minute, with its latest use", () => {
+test("the collector of the uses of API keys returns each key once in ten seconds, with its latest use", () => {
   const uses = createKeyUses();
   const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21, 9, 0, seconds));
   const note = (keyId: string, seconds: number) => uses.note({ lenderId: "1", keyId, at: at(seconds) });
   note("lk_a", 0);
   note("lk_a", 1);
   note("lk_b", 1);
-  expect(uses.take().map(({ keyId, at }) => [keyId, at])).toEqual([
+  expect(uses.take(at(1)).map(({ keyId, at }) => [keyId, at])).toEqual([
     ["lk_a", at(1)],
     ["lk_b", at(1)],
   ]);
-  note("lk_a", 60);
-  expect(uses.take()).toEqual([]);
-  note("lk_a", 61);
-  expect(uses.take()).toMatchObject([{ keyId: "lk_a" }]);
+  note("lk_a", 2);
+  note("lk_a", 3);
+  expect(uses.take(at(10))).toEqual([]);
+  expect(uses.take(at(11))).toEqual([{ lenderId: "1", keyId: "lk_a", at: at(3) }]);
+  expect(uses.take(at(60))).toEqual([]);
 });
 
 test("invalid actions on API keys are rejected with an error code", async () => {

@@ -1,4 +1,4 @@
-const RECORD_EVERY_MS = 60_000;
+const RECORD_EVERY_MS = 10_000;
 
 /** The use of an API key by a request. */
 export interface KeyUse {
@@ -11,8 +11,11 @@ export interface KeyUse {
 export interface KeyUses {
   /** Notes a use. Call it after a request's signature was verified. */
   note(use: KeyUse): void;
-  /** Returns the uses to pass to `recordKeyUse` now: each API key at most once a minute. */
-  take(): KeyUse[];
+  /**
+   * Returns the uses to pass to `recordKeyUse` now: the latest of each API key, at most once in ten seconds. So the stored
+   * last use is at most ten seconds late.
+   */
+  take(now?: Date): KeyUse[];
 }
 
 /**
@@ -26,16 +29,20 @@ export interface KeyUses {
  */
 export function createKeyUses(): KeyUses {
   const noted = new Map<string, KeyUse>();
-  const takenAt = new Map<string, Date>();
+  const takenAt = new Map<string, number>();
   return {
     note(use) {
-      const last = takenAt.get(use.keyId);
-      if (!last || use.at.getTime() - last.getTime() >= RECORD_EVERY_MS) noted.set(use.keyId, use);
+      noted.set(use.keyId, use);
     },
-    take() {
-      const uses = [...noted.values()];
-      noted.clear();
-      for (const use of uses) takenAt.set(use.keyId, use.at);
+    take(now = new Date()) {
+      const nowMs = now.getTime();
+      const uses = [...noted.values()].filter(
+        ({ keyId }) => nowMs - (takenAt.get(keyId) ?? -Infinity) >= RECORD_EVERY_MS,
+      );
+      for (const { keyId } of uses) {
+        noted.delete(keyId);
+        takenAt.set(keyId, nowMs);
+      }
       return uses;
     },
   };

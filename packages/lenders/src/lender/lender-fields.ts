@@ -1,3 +1,4 @@
+import { isTimeZone } from "@collections/local-time";
 import { currency, isCurrency, parsePercent, type CurrencyCode, type Percent } from "@collections/money";
 import { checkHeader, checkUrl } from "@collections/outbound";
 import type { LenderFault, LenderFaultCode } from "./lender-fault.ts";
@@ -59,11 +60,7 @@ export function readLanguage(text: string): Reading<string> {
  * meanings.
  */
 export function readTimeZone(text: string): Reading<string> {
-  try {
-    if (/^[A-Za-z][\w/+-]*$/.test(text) && new Intl.DateTimeFormat("en", { timeZone: text })) return { value: text };
-  } catch {
-    // Intl throws a RangeError for an unknown time zone.
-  }
+  if (isTimeZone(text)) return { value: text };
   return fault("INVALID_TIME_ZONE", "Expected a time zone of the IANA database, for example Asia/Kolkata.");
 }
 

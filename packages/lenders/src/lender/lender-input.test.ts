@@ -13,7 +13,7 @@ test("absent fields of a new lender get defaults, and country and time zone foll
     currency: "INR",
     language: "en",
     balanceCutoff: null,
-    timeZone: "Asia/Calcutta",
+    timeZone: "Asia/Kolkata",
     technicalContacts: [],
     mintLinkUrl: null,
     mintAuthHeader: null,

@@ -1,3 +1,4 @@
+import { timeZoneOfCountry } from "@collections/local-time";
 import { type CurrencyCode, isCurrency, type Percent } from "@collections/money";
 import {
   type AuthHeader,
@@ -76,7 +77,7 @@ export interface LenderChanges {
 
 /**
  * A lender to register. The default country and time zone follow from the currency: INR gives the country IN and the time
- * zone Asia/Calcutta.
+ * zone Asia/Kolkata.
  */
 export interface NewLender extends LenderChanges {
   /** 2 to 16 characters of A-Z and 0-9. The code can never be changed. */
@@ -160,7 +161,7 @@ export function readNewLender(lender: NewLender): LenderValues {
   const country = lender.country ?? (isCurrency(lender.currency) ? lender.currency.slice(0, 2) : undefined);
   return readGiven({
     language: "en",
-    timeZone: timeZoneOf(country ?? ""),
+    timeZone: timeZoneOfCountry(country ?? "") ?? "UTC",
     balanceCutoff: null,
     keepPersonalDataDays: KEEP_PERSONAL_DATA_DAYS,
     technicalContacts: [],
@@ -208,12 +209,4 @@ const REQUIRED = { code: "REQUIRED", detail: "This field cannot be cleared." } a
 
 function definedOf(given: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-/** Returns the time zone of a country with exactly one time zone, otherwise UTC. */
-function timeZoneOf(country: string): string {
-  if (!/^[A-Z]{2}$/.test(country)) return "UTC";
-  const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones(): string[] | undefined };
-  const [zone, ...others] = locale.getTimeZones() ?? [];
-  return zone !== undefined && others.length === 0 ? zone : "UTC";
 }

@@ -2,8 +2,8 @@ import { maskedPhone } from "@collections/cases";
 import { publicId } from "@collections/database";
 import { find, type Finding } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
-import { toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
+import { amountText } from "./terminal/amount-text.ts";
 import { readCount } from "./terminal/read-options.ts";
 import { notFound } from "./terminal/refusal.ts";
 import { endProgress, showProgress } from "./terminal/terminal.ts";
@@ -113,17 +113,17 @@ function shownFinding(finding: Finding): ShownFinding {
       const { remainingMinor } = finding;
       const state = remainingMinor === 0n ? "reversed" : remainingMinor < amountMinor ? "partly_reversed" : "booked";
       const next = ["payment", "show", lenderCode, loan, reference];
-      return { ...ofLoan(loan), id: reference, state, label: `${toDecimal(amountMinor, currency)} ${currency}`, next };
+      return { ...ofLoan(loan), id: reference, state, label: `${amountText(amountMinor, currency)}`, next };
     }
     case "reversal": {
       const { sourceLoanNumber: loan, reference, reversalReference, amountMinor, currency, reason } = finding.reversal;
       const next = ["payment", "show", lenderCode, loan, reference];
-      const label = `${toDecimal(amountMinor, currency)} ${currency} of ${reference}`;
+      const label = `${amountText(amountMinor, currency)} of ${reference}`;
       return { ...ofLoan(loan), id: reversalReference, state: reason, label, next };
     }
     case "link": {
       const { sourceLoanNumber, linkId, status, amountMinor, currency } = finding.link;
-      const label = `${toDecimal(amountMinor, currency)} ${currency}`;
+      const label = `${amountText(amountMinor, currency)}`;
       return { ...ofLoan(sourceLoanNumber), id: linkId!, state: status, label };
     }
   }

@@ -111,7 +111,7 @@ describe("`audit list`", () => {
 
   test("prints a table in the lender's time zone, and a CSV", async () => {
     const { stdout } = await cli("audit", "list", "--lender", code, "--act", "case.hold");
-    expect(stdout).toMatch(/^TIME \(Asia\/Calcutta\) /);
+    expect(stdout).toMatch(/^TIME \(Asia\/Kolkata\) /);
     expect(stdout).toMatch(/case\.hold +\S+ +asked by Acme +loan CASE-/);
     const csv = await cli("audit", "list", "--lender", other, "--act", "case.hold", "--csv");
     expect(csv.stdout).toContain(`,${other},,,case.hold,operator:${userInfo().username},asked by another lender`);

@@ -88,7 +88,7 @@ test.each([
     const expected = {
       severity: "warning",
       count: 1,
-      detail: `Payments of field partners were reversed as wrong_loan or entered_by_mistake, and booked again without a field partner: 1 payment of 5000.00 INR in total, which earn no commission (${loan} ${reference}).`,
+      detail: `Payments of field partners were reversed as wrong_loan or entered_by_mistake, and booked again without a field partner: 1 payment of 5,000.00 INR in total, which earn no commission (${loan} ${reference}).`,
     };
     expect(await problems("REBOOKED_WITHOUT_FIELD_PARTNER")).toMatchObject([expected]);
     await reverse(loan, reference, "other");

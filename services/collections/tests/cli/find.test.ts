@@ -64,7 +64,7 @@ describe("`find` finds", () => {
         id: "UTR1",
         sourceLoanNumber: loan,
         state: "partly_reversed",
-        label: "1000.00 INR",
+        label: "1,000.00 INR",
         next: ["payment", "show", code, loan, "UTR1"],
       },
       { kind: "payment", lenderCode: other.code, sourceLoanNumber: "LN 'O' 9", state: "booked" },
@@ -101,7 +101,7 @@ describe("`find` finds", () => {
 
   test("a link by the lender's id", async () => {
     expect(await find(linkId)).toMatchObject([
-      { kind: "link", lenderCode: code, id: linkId, sourceLoanNumber: loan, label: "2500.00 INR" },
+      { kind: "link", lenderCode: code, id: linkId, sourceLoanNumber: loan, label: "2,500.00 INR" },
     ]);
   });
 

@@ -62,7 +62,7 @@ test("`endpoint show` shows a suspended callback with its failures, its backlog,
   expect(text.stdout).toMatch(/^suspended: 6 failures in a row, 2 events waiting, 2 parked\.$/m);
   expect(text.stdout).toMatch(/^oldest waiting +evt_\w{32} case\.created of LN-3, sequence 1, since \d{4}-/m);
   expect(text.stdout).toMatch(
-    /^last failure +.+ Asia\/Calcutta \(\S+Z\) evt_\w{32}, attempt 3: answered 503\n +cause +\S.*\n +remedy +\S/m,
+    /^last failure +.+ Asia\/Kolkata \(\S+Z\) evt_\w{32}, attempt 3: answered 503\n +cause +\S.*\n +remedy +\S/m,
   );
   expect(list["deliveries"]).toMatchObject([
     { sourceLoanNumber: "LN-4", lenderCode: lender.code },
@@ -75,7 +75,7 @@ test("`endpoint show` shows a suspended callback with its failures, its backlog,
   expect(pageText.stdout).toMatch(/^EVENT .*\nevt_.*\nMore: add --cursor \S+\n$/);
   expect(one.stdout).toMatch(/^parked \d{4}-/m);
   expect(one.stdout).toMatch(
-    /^#3 .+ Asia\/Calcutta \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin is configured/m,
+    /^#3 .+ Asia\/Kolkata \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin is configured/m,
   );
   expect(one.stdout).toMatch(/^ {2}\| The lender twin is configured to answer 503\.\n {2}cause +\S.*\n {2}remedy +\S/m);
 });

@@ -10,7 +10,7 @@ import { AppClient } from "../fixtures/graphql-client.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
 
-const ZONE = "Asia/Calcutta";
+const ZONE = "Asia/Kolkata";
 const DAY_MS = 86_400_000;
 const dayOf = (days: number) => dayIn(ZONE, new Date(Date.now() + days * DAY_MS));
 const YESTERDAY = dayOf(-1);

@@ -34,7 +34,7 @@ afterEach(() => {
 
 /** Creates a lender whose callback has this behaviour, and imports `loans` loans, which causes one event each. */
 async function aLenderWith(loans: number, behaviour: LenderTwin["receiverBehaviour"]): Promise<Lender> {
-  const lender = await aLender(service, { technicalContacts: CONTACTS, timeZone: "Asia/Calcutta" });
+  const lender = await aLender(service, { technicalContacts: CONTACTS, timeZone: "Asia/Kolkata" });
   lender.receiverBehaviour = behaviour;
   await lender.importCases(Array.from({ length: loans }, (_, index) => aRow(`LN/${index}`)));
   return lender;
@@ -59,14 +59,12 @@ test("each contact of a lender gets one mail about suspended webhooks, with the 
   expect(suspended[0]?.text).toMatch(/suspended: 1\d attempts in a row failed\. No event is lost\./);
   expect(suspended[0]?.text).toContain(`Callback:      ${lender.callbackUrl}\n`);
   expect(suspended[0]?.text).toContain("Last answer:   HTTP 503\n");
-  expect(suspended[0]?.text).toMatch(
-    /The service sends a signed ping to your callback at .* Asia\/Calcutta \(.* UTC\)/,
-  );
+  expect(suspended[0]?.text).toMatch(/The service sends a signed ping to your callback at .* Asia\/Kolkata \(.* UTC\)/);
   expect(suspended[0]?.text).toContain("\n\n| The lender twin is configured to answer 503.\n");
 
   lender.receiverBehaviour = "ok";
   const recovered = await mailsTo(lender, "Webhooks recovered");
-  expect(recovered[0]?.text).toMatch(/Recovered at: +20.* Asia\/Calcutta/);
+  expect(recovered[0]?.text).toMatch(/Recovered at: +20.* Asia\/Kolkata/);
   expect((await endpoint(lender)).state).toBe("active");
   expect(await mailsTo(lender, "Webhooks suspended")).toHaveLength(2);
   expect(await mailsTo(lender, "Webhooks recovered")).toHaveLength(2);

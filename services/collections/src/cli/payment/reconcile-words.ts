@@ -11,6 +11,7 @@ import type { Reconciliation, UnconfirmedRow } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { instantOf, timeIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
+import { amountText } from "../terminal/amount-text.ts";
 import { counted } from "../terminal/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
@@ -291,12 +292,6 @@ function goneText({ count, differences }: NonNullable<Reconciliation["gone"]>): 
     ...lines,
     ...more(count - lines.length),
   ].join("\n");
-}
-
-function amountText(minor: bigint, currency: CurrencyCode): string {
-  const [whole = "", decimals] = toDecimal(minor, currency).split(".");
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
-  return `${grouped}${decimals === undefined ? "" : `.${decimals}`} ${currency}`;
 }
 
 /** Pads the last two columns at the left, so that digits of the same value are below each other. */

@@ -4,8 +4,8 @@ import type { OwedSum, TakenBackSum } from "@collections/earnings";
 import type { AnchorState } from "@collections/ledger";
 import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
-import { toDecimal } from "@collections/money";
 import type { Config } from "../../settings/config.ts";
+import { amountText } from "../terminal/amount-text.ts";
 import { counted } from "../terminal/counted.ts";
 
 /** A problem that doctor found, and its remedy. */
@@ -58,7 +58,7 @@ export function problemOfOwed(
 ): DoctorProblem {
   const detail =
     `Payments were reversed after their earnings had been paid out, and too little has been credited since: ` +
-    `${toDecimal(owedMinor, currency)} ${currency} are owed by ${namedFieldPartners(fieldPartnerIds)}.`;
+    `${amountText(owedMinor, currency)} are owed by ${namedFieldPartners(fieldPartnerIds)}.`;
   const remedy =
     "The next payouts to these field partners deduct the amounts automatically. collections payout preview <id> shows the amount of one person. If a person no longer works for the lender, agree on a repayment outside the service.";
   const count = fieldPartnerIds.length;
@@ -72,7 +72,7 @@ export function problemOfTakenBack(
 ): DoctorProblem {
   const detail =
     `Reversals have taken back commissions of ${counted(payments, "payment")} after they had been paid out: ` +
-    `${toDecimal(takenBackMinor, currency)} ${currency} of ${namedFieldPartners(fieldPartnerIds)} are not deducted yet.`;
+    `${amountText(takenBackMinor, currency)} of ${namedFieldPartners(fieldPartnerIds)} are not deducted yet.`;
   const remedy = `The next payouts deduct the amounts automatically. If the lender reverses many payments that were paid out, ask it why: collections payment show ${lenderCode} <loan> <reference> shows the reversals of a payment.`;
   const about = { severity: "warning", code: "COMMISSIONS_TAKEN_BACK", lenderCode } as const;
   return { ...about, detail, remedy, count: payments, since };
@@ -86,7 +86,7 @@ export function problemOfRebooked(
   const more = payments > names.length ? ` and ${payments - names.length} more` : "";
   const detail =
     `Payments of field partners were reversed as wrong_loan or entered_by_mistake, and booked again without a field partner: ` +
-    `${counted(payments, "payment")} of ${toDecimal(amountMinor, currency)} ${currency} in total, which earn no commission (${names.join(", ")}${more}).`;
+    `${counted(payments, "payment")} of ${amountText(amountMinor, currency)} in total, which earn no commission (${names.join(", ")}${more}).`;
   const remedy = `Ask the lender whether a field partner collected the money. If so, assign the loan, reverse the new booking, and confirm the payment again under another reference.`;
   const about = { severity: "warning", code: "REBOOKED_WITHOUT_FIELD_PARTNER", lenderCode } as const;
   return { ...about, detail, remedy, count: payments, since };

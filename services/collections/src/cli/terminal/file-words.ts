@@ -1,4 +1,5 @@
 import { toDecimal } from "@collections/money";
+import { amountText } from "./amount-text.ts";
 import type { AmountRange } from "../../table-file/column-reading.ts";
 import { separatorName } from "../../table-file/columns.ts";
 import type { SurveyedColumn, SurveyedFile } from "../../table-file/survey.ts";
@@ -67,8 +68,8 @@ function surveyedLines({ name, dateOrder, decimal, decidedBy, days, amounts }: S
   }
   const sign = decidedBy === undefined ? "" : `decimal ${signName(decimal!)}${why}`;
   return amounts!.map(({ currency, smallestMinor, largestMinor, sumMinor }) => {
-    const [from, to, sum] = [smallestMinor, largestMinor, sumMinor].map((minor) => toDecimal(minor, currency));
-    return [name, from!, to!, `${sum} ${currency}`, sign];
+    const [from, to, sum] = [smallestMinor, largestMinor, sumMinor].map((minor) => amountText(minor, currency));
+    return [name, from!, to!, sum!, sign];
   });
 }
 

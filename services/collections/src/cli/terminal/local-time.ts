@@ -1,4 +1,4 @@
-import { timeIn } from "@collections/local-time";
+import { presentName, timeIn } from "@collections/local-time";
 
 /**
  * Formats a moment in local time, with the time zone, and in UTC.
@@ -12,5 +12,5 @@ export function momentText(at: Date, timeZone: string): string {
 
 /** The time zone of this machine, or the one that the environment variable `TZ` names. */
 export function machineTimeZone(): string {
-  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return presentName(new Intl.DateTimeFormat().resolvedOptions().timeZone);
 }
