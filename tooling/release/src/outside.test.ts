@@ -5,6 +5,7 @@ import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
+import { writeChecksums } from "./checksums.ts";
 import { CommandError, run } from "./command.ts";
 import { EXAMPLES, copyExamples, exampleNames, importedBy, promisedOutputs, readManifest } from "./example.ts";
 import { HOST } from "./host-script.ts";
@@ -67,6 +68,13 @@ describe("the published packages", () => {
         modules.filter((path) => !files.includes(`${path}.map`) || !files.includes(path.replace(/js$/, "d.ts"))),
       ).toEqual([]);
     }
+  });
+
+  test("have their checksums in a file that `sha256sum --check` reads", async () => {
+    const folder = dirname(outside.tarballs[0]!.path);
+    const files = await writeChecksums(folder, outside.tarballs);
+    const { stdout } = await run("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder });
+    expect(stdout.trim().split("\n").toSorted()).toEqual(files.map(({ file }) => `${file}: OK`).toSorted());
   });
 
   test("name exact versions, a licence, the Node version, and the types of each entry point", () => {

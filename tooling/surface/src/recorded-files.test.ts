@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -88,16 +89,51 @@ test("each package's README has 10 to 110 lines, says what is not in the package
   }
 });
 
-test("each package's README installs the package and everything that its programs import", async () => {
+test("each package's README installs the package, what its programs import, and the packages of ours that these need", async () => {
+  const needs = new Map(
+    await Promise.all(surfaces.map(async ({ of }) => [of.name, await ourDependencies(of.folder)] as const)),
+  );
   for (const { of } of surfaces) {
     const readme = await readFile(join(ROOT, of.folder, "README.md"), "utf8");
-    const installed = /^npm install (.+)$/m.exec(readme)?.[1]?.split(" ") ?? [];
+    const command = /^npm install ((?:.*\\\n)*.+)$/m.exec(readme)?.[1]?.replaceAll("\\\n", " ") ?? "";
+    const installed = command.trim().split(/\s+/).map(packageOfFile);
     const programs = Array.from(readme.matchAll(/```ts\n(.*?)```/gs), ([, program]) => program!).join("\n");
     const imported = Array.from(programs.matchAll(/ from "((?:@[^/"]+\/)?[^/".][^/"]*)/g), ([, name]) => name!);
     const needed = new Set([of.name, ...imported.filter((name) => !name.startsWith("node:"))]);
+    for (const name of needed) for (const other of needs.get(name) ?? []) needed.add(other);
     expect(installed.toSorted(), of.name).toEqual([...needed].toSorted());
   }
 });
+
+test("no document installs or runs one of our packages from the public registry", async () => {
+  const documents = globSync(
+    "{*.md,docs/**/*.md,packages/*/README.md,packages/*/src/**/help.ts,examples/**/*.md,.changeset/*.md}",
+    {
+      cwd: ROOT,
+      exclude: (path) => path.includes("node_modules"),
+    },
+  );
+  expect(documents.length).toBeGreaterThan(100);
+  for (const path of documents) {
+    const text = (await readFile(join(ROOT, path), "utf8")).replaceAll("\\\n", " ");
+    expect(
+      text.match(/\b(?:npx|npm (?:install|i|exec)|pnpm (?:add|dlx)|yarn add)\b[^\n`]*@collections\/.*/g),
+      path,
+    ).toBeNull();
+  }
+});
+
+/** `./collections-signing-*.tgz` is a file of the package `@collections/signing`. */
+function packageOfFile(argument: string): string {
+  return argument.replace(/^\.\/collections-(.+)-\*\.tgz$/, "@collections/$1");
+}
+
+async function ourDependencies(folder: string): Promise<string[]> {
+  const manifest = JSON.parse(await readFile(join(ROOT, folder, "package.json"), "utf8")) as {
+    readonly dependencies?: Readonly<Record<string, string>>;
+  };
+  return Object.keys(manifest.dependencies ?? {}).filter((name) => name.startsWith("@collections/"));
+}
 
 test("every declaration in an examples-prelude.ts is used by an example", async () => {
   for (const surface of surfaces) {

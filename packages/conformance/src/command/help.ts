@@ -47,7 +47,7 @@ Exit codes: 0 no check failed · 1 a check failed · 2 invalid arguments, or a U
 
 Example:
   export CONFORMANCE_SECRET=sk_sandbox_… CONFORMANCE_MINT_AUTH_HEADER="X-Mint-Token: a-token-of-yours"
-  npx @collections/conformance --key-id lk_… \\
+  node_modules/.bin/conformance --key-id lk_… \\
     --receiver http://localhost:4000/hooks/collections --mint http://localhost:4000/mint-link
 `;
 
