@@ -1,5 +1,6 @@
 import { type Client, escapeIdentifier } from "pg";
 import { checkOptions } from "../check-options.ts";
+import { settingsOf } from "../connection/client-config.ts";
 import { hasJobs, missingJobs } from "../jobs/install-jobs.ts";
 import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
 import type { Queue } from "../queue.ts";
@@ -181,7 +182,7 @@ async function analyzeUnanalyzed(client: Client, schemas: readonly PackageSchema
 }
 
 function runtimeRoleOf(runtimeUrl: string): string {
-  return decodeURIComponent(new URL(runtimeUrl).username);
+  return settingsOf(runtimeUrl).user ?? "";
 }
 
 /** @throws RuntimeRoleMissingError, before anything is migrated */

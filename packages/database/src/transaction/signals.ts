@@ -1,5 +1,6 @@
-import { Client, type Pool } from "pg";
+import type { Client, Pool } from "pg";
 import { randomUUID } from "node:crypto";
+import { newClient } from "../connection/server-client.ts";
 import { forHost } from "./host-client.ts";
 import { onBehalfOfAll } from "./connection-shares.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
@@ -73,8 +74,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
   }
 
   async function connect(): Promise<void> {
-    const client = new Client({
-      connectionString: directUrl,
+    const client = newClient(directUrl, {
       application_name: "collections-signals",
       connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,

@@ -214,7 +214,7 @@ test("the defaults of all settings make a local sandbox", () => {
     webhookTimeoutMs: 10_000,
     webhookSuspendAfter: 20,
     webhookProbeIntervalMs: 900_000,
-    databaseConnectionTimeoutMs: 5_000,
+    databaseConnectionTimeoutMs: undefined,
     databaseAnswerTimeoutMs: 12_000,
     shutdownTimeoutMs: 15_000,
     mintTimeoutMs: 10_000,
