@@ -114,7 +114,13 @@ export interface JobsOptions {
 export function createJobs({ boss, em, signals, onError }: JobsOptions): Jobs {
   const workers = new Map<string, QueueWorker>();
   let polls: Routine | undefined;
-  signals.on(SIGNAL_CHANNEL, (name) => workers.get(name)?.wake());
+  signals.on(
+    SIGNAL_CHANNEL,
+    (name) => workers.get(name)?.wake(),
+    () => {
+      for (const worker of workers.values()) worker.wake();
+    },
+  );
   signals.on(HEAD_START_CHANNEL, (payload) => {
     const { name, ...job } = JSON.parse(payload) as { name: string; id: string; data: never };
     workers.get(name)?.runEarly(job);
