@@ -23,6 +23,8 @@ beforeAll(async () => {
   const certificate = await ca.issue("server", ["DNS:localhost"]);
   postgres = await startPostgres({
     dataDir: temporaryDataDir("collections-tls-"),
+    // The tests of the service use the newest version.
+    version: 15,
     temporary: true,
     durable: false,
     tls: { ...certificate, caFile: ca.caFile, certificateRoles: ["carrier"] },
