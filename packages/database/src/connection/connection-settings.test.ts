@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { connectionProblems, readConnection } from "./connection-settings.ts";
+import { connectionProblems, isPlainText, readConnection } from "./connection-settings.ts";
 
 /** Reads a URL without the environment variables of this machine. */
 function read(url: string, env: Record<string, string> = {}) {
@@ -115,4 +115,16 @@ describe("the parameters of a URL", () => {
   ])("the variables %j are refused", (env, problem) => {
     expect(read("postgres://app@db/shop", env as Record<string, string>)?.problems).toEqual([problem]);
   });
+});
+
+test.each([
+  ["postgres://app@db/shop", true],
+  ["postgres://app@127.0.0.1,db/shop", true],
+  ["postgres://app@db/shop?sslmode=require", false],
+  ["postgres://app@127.0.0.1/shop", false],
+  ["postgres://app@[::1]/shop", false],
+  ["postgres://app@localhost/shop", false],
+  ["postgres:///shop?host=/run/postgresql", false],
+])("isPlainText of %s is %s", (url, expected) => {
+  expect(isPlainText(url)).toBe(expected);
 });

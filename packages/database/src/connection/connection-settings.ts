@@ -84,6 +84,20 @@ export function connectionProblems(url: string): readonly string[] {
   return readConnection(url)?.problems ?? ["takes a URL such as postgres://user:password@host:5432/database"];
 }
 
+/** A Unix socket, or an address of this machine. */
+const LOCAL_HOST = /^(\/.*|localhost|127(\.\d+){3}|::1)$/;
+
+/**
+ * Returns whether connections of a URL send everything in plain text over a network.
+ *
+ * @example
+ * if (isPlainText(url)) console.warn("PostgreSQL is reached in plain text: add sslmode=verify-full to the URL.");
+ */
+export function isPlainText(url: string): boolean {
+  const settings = readConnection(url)?.settings;
+  return settings?.tls === undefined && (settings?.hosts ?? []).some(({ host }) => !LOCAL_HOST.test(host));
+}
+
 /** Reads the parameters of TLS, which has no effect over a Unix socket. */
 function readTls(given: GivenParameters, usesSockets: boolean): TlsSettings | undefined {
   const mode = given.choice("sslmode", SSL_MODES);
