@@ -139,7 +139,18 @@ test("finds another host after the first one has become read-only", async () => 
   expect(await portOf(url)).toBe(writable.port);
 });
 
-test("a host of one URL is checked too", async () => {
+test("leaves a server that becomes read-only while its connections are open", async () => {
+  await setReadOnly("off");
+  const url = at([readOnly.port, writable.port], "target_session_attrs=read-write&application_name=leaving");
+  const database = await createDatabase({ url, schemas: [], poolMax: 1 });
+  afterFile(() => database.close());
+  const reached = async () => (await query<{ value: number }>(database.em(), port, []))[0]!.value;
+  expect(await reached()).toBe(readOnly.port);
+  await setReadOnly("on");
+  await expect.poll(reached).toBe(writable.port);
+});
+
+test("checks the only host of a URL too", async () => {
   const url = at([readOnly.port], "target_session_attrs=read-write");
   await expect(portOf(url)).rejects.toMatchObject({ code: "NO_USABLE_HOST" });
 });

@@ -8,6 +8,18 @@ export function destroyClient(client: Client): void {
   socketOf(client).destroy();
 }
 
+/**
+ * Calls `leave` after the server has become read-only, which PostgreSQL reports with the answer to the next statement.
+ * That statement is still answered.
+ */
+function onReadOnly(client: Client, leave: () => void): void {
+  type Reported = { readonly parameterName: string; readonly parameterValue: string };
+  type Reporting = { readonly connection: { on(event: "parameterStatus", report: (status: Reported) => void): void } };
+  (client as unknown as Reporting).connection.on("parameterStatus", ({ parameterName, parameterValue }) => {
+    if (parameterName === "default_transaction_read_only" && parameterValue === "on") setImmediate(leave);
+  });
+}
+
 type ConnectCallback = (error: Error | null, client?: Client) => void;
 
 /**
@@ -27,6 +39,7 @@ export function clientClass(url: string): typeof Client {
 
     constructor(config: ClientConfig) {
       super(clientConfig(settings, settings.hosts[0]!, config));
+      if (settings.targetSession === "read-write") onReadOnly(this, () => socketOf(this).destroy());
     }
 
     override connect(): Promise<this>;
