@@ -1,7 +1,7 @@
 /** @module-tag own-server */
 import { type Postgres, type PrivateCa, privateCa, startPostgres, temporaryDataDir } from "@collections/postgres";
 import { afterFile, until } from "@collections/testing";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -103,6 +103,19 @@ describe("a server with a private CA that refuses plain text", () => {
     expect(await sessionAt(url)).toMatchObject({ ssl: true });
     const without = at("localhost", { sslmode: "verify-full", sslrootcert: ca.caFile }, "carrier");
     await expect(sessionAt(without)).rejects.toThrow("client certificate");
+  });
+
+  test("is reached after the file of the CA was renewed", async () => {
+    const sslrootcert = join(folder, "renewed.crt");
+    copyFileSync(otherCa.caFile, sslrootcert);
+    const database = await createDatabase({
+      url: at("localhost", { sslmode: "verify-full", sslrootcert }),
+      schemas: [],
+    });
+    afterFile(() => database.close());
+    await expect(query(database.em(), session, [])).rejects.toMatchObject({ code: "DATABASE_TLS" });
+    copyFileSync(ca.caFile, sslrootcert);
+    expect(await query(database.em(), session, [])).toMatchObject([{ ssl: true }]);
   });
 
   test("refuses a key that belongs to another certificate", async () => {
