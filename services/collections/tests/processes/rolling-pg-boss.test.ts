@@ -62,10 +62,7 @@ function stopped({ send, ended }: ServiceProcess): Promise<unknown> {
 
 describe("processes of this version beside tables of a later pg-boss", () => {
   test.each([
-    {
-      who: "the role with few rights",
-      settings: () => ({ DATABASE_URL: runtimeUrl, DATABASE_MIGRATION_URL: runtimeUrl }),
-    },
+    { who: "the role with few rights", settings: () => ({ DATABASE_URL: runtimeUrl }) },
     { who: "the owner", settings: () => ({ DATABASE_URL: ownerUrl }) },
   ])("run jobs before and after the change as $who", async ({ who, settings }) => {
     const code = who === "the owner" ? "OWNER" : "ROLE";
