@@ -12,6 +12,16 @@ test.each([
   ["url", "localhost/s3cret", "the option url is not a PostgreSQL URL"],
   ["url", "mysql://app:s3cret@localhost/shop", "the option url is not a PostgreSQL URL"],
   ["directUrl", 5432, "the option directUrl is not a PostgreSQL URL"],
+  [
+    "url",
+    `${url}?sslmode=prefer`,
+    "the option url has sslmode=prefer: expected disable, require, verify-ca, verify-full",
+  ],
+  [
+    "directUrl",
+    `${url}?sslcrl=/list.crl`,
+    "the option directUrl has the parameter sslcrl, which is not supported: remove",
+  ],
   ["schemas", undefined, "the option schemas is not an array"],
   ["schemas", [schema, undefined], 'has no schema at index 1; import it from the entry point "/schema"'],
   ["schemas", [{ schema }], "has no schema at index 0; pass the property schema of this object, such as chart.schema."],

@@ -1,3 +1,5 @@
+import { readConnection } from "./connection/connection-settings.ts";
+
 /**
  * An option of `createDatabase` or `migrate` is missing or invalid. Nothing was connected or changed. The message never
  * contains a URL, because it may contain a password.
@@ -46,8 +48,11 @@ export function checkOptions(caller: string, options: object): void {
     );
   }
   for (const option of URLS) {
-    if (given[option] !== undefined && !isPostgresUrl(given[option]))
-      fail(option, `is not a PostgreSQL URL; ${EXAMPLE_URL}`);
+    const url = given[option];
+    if (url === undefined) continue;
+    const read = typeof url === "string" ? readConnection(url) : undefined;
+    const [problem] = read ? read.problems : [`is not a PostgreSQL URL; ${EXAMPLE_URL}`];
+    if (problem !== undefined) fail(option, /^[a-z]/.test(problem) ? problem : `cannot be used: ${problem}`);
   }
   if (!Array.isArray(given.schemas)) {
     fail(
@@ -80,10 +85,6 @@ export function checkOptions(caller: string, options: object): void {
       `is ${JSON.stringify(given.shares)}; expected numbers of connections from 1 by name, together fewer than poolMax.`,
     );
   }
-}
-
-function isPostgresUrl(value: unknown): boolean {
-  return typeof value === "string" && /^postgres(ql)?:\/\//.test(value) && URL.canParse(value);
 }
 
 function areShares(value: unknown, poolMax = DEFAULT_POOL_MAX): boolean {

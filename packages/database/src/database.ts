@@ -1,8 +1,10 @@
 import { MikroORM } from "@mikro-orm/postgresql";
 import { PostgresDialect } from "kysely";
-import { Client, type Pool } from "pg";
+import type { Client, Pool } from "pg";
 import type { PgBoss } from "pg-boss";
 import { checkOptions, DEFAULT_POOL_MAX } from "./check-options.ts";
+import { connectionTimeoutOf, databaseName, settingsOf } from "./connection/client-config.ts";
+import { clientClass } from "./connection/server-client.ts";
 import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
 import { divideConnections, rememberShare } from "./transaction/connection-shares.ts";
 import { hostClient } from "./transaction/host-client.ts";
@@ -13,20 +15,17 @@ import { failOnMissingRows } from "./sql/missing-rows.ts";
 import { NodeWatch } from "./transaction/node-watch.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./transaction/open-database.ts";
 import { oneByOne } from "./transaction/one-by-one.ts";
-import {
-  ANSWER_TIMEOUT_MS,
-  CLIENT_TIMEOUT_MS,
-  CONNECTION_TIMEOUT_MS,
-  isPooled,
-  SERVER_TIMEOUTS_MS,
-} from "./transaction/pooler.ts";
+import { ANSWER_TIMEOUT_MS, CLIENT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./transaction/pooler.ts";
 import { renamerOf } from "./schema-name.ts";
 import { createSignals } from "./transaction/signals.ts";
 import type { Statement } from "./sql/statement.ts";
 
 /** How a process connects to PostgreSQL, and which schemas it uses. */
 export interface DatabaseOptions {
-  /** `postgres://…`. Add `?pgbouncer=true` if it is the address of a transaction pooler. */
+  /**
+   * `postgres://…`, with the parameters of libpq that `connectionProblems` accepts, such as `sslmode`. Every connection
+   * obeys them. Add `?pgbouncer=true` if it is the address of a transaction pooler.
+   */
   url: string;
   /**
    * The address for connections that need their own session (LISTEN). Default: `url`, which then must not be the
@@ -47,7 +46,7 @@ export interface DatabaseOptions {
   poolMax?: number;
   /**
    * How long a statement waits for a connection of the pool, and a new connection for the server, in milliseconds. The
-   * statement then fails as unavailable. Default: 5000.
+   * statement then fails as unavailable. Default: the `connect_timeout` of `url` for each of its hosts, or else 5000.
    */
   connectionTimeoutMs?: number;
   /**
@@ -94,11 +93,11 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   checkOptions("createDatabase", options);
   const { url, schemas, poolMax = DEFAULT_POOL_MAX, shares = {}, onError = () => {} } = options;
-  const { connectionTimeoutMs = CONNECTION_TIMEOUT_MS } = options;
+  const { connectionTimeoutMs = connectionTimeoutOf(settingsOf(url)) } = options;
   // The constructor reads the entities without the files that `init` looks for: it loads 30 fewer modules.
   const orm = new MikroORM({
     driver: BoundDriver,
-    clientUrl: url,
+    dbName: databaseName(settingsOf(url)),
     // MikroORM uses this name to look up the current transaction. If a host's MikroORM had the same name, our
     // EntityManager would join the host's transaction inside the host's `transactional`.
     contextName: "@collections/database",
@@ -108,7 +107,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: poolMax },
     logger: () => {},
-    driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options),
+    driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options, connectionTimeoutMs),
   });
   const rename = renamerOf(schemas);
   (orm.em.getConnection() as BoundConnection).rename = rename;
@@ -171,14 +170,9 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
 /**
  * The options of clients in our own pool: how they connect, their time limits, and the observer of their statements.
  */
-function clientOptions({
-  url,
-  applicationName,
-  connectionTimeoutMs = CONNECTION_TIMEOUT_MS,
-  onStatement,
-}: DatabaseOptions) {
+function clientOptions({ url, applicationName, onStatement }: DatabaseOptions, connectionTimeoutMs: number) {
   return {
-    ...(onStatement && { Client: observedClient(onStatement) }),
+    Client: onStatement ? observedClient(clientClass(url), onStatement) : clientClass(url),
     pipeline: true,
     application_name: applicationName ?? "collections",
     connectionTimeoutMillis: connectionTimeoutMs,
@@ -225,8 +219,11 @@ function listenToClients(pool: Pool, onError: (error: unknown) => void): () => v
  * Returns a Client class that reports each statement that it sends. Tests use it to count the statements of the hot
  * paths.
  */
-function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>): typeof Client {
-  return class ObservedClient extends Client {
+function observedClient(
+  ServerClient: typeof Client,
+  onStatement: NonNullable<DatabaseOptions["onStatement"]>,
+): typeof Client {
+  return class ObservedClient extends ServerClient {
     constructor(config: ConstructorParameters<typeof Client>[0]) {
       super(config);
       const send = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>;

@@ -4,6 +4,7 @@ export { arrayText, type ArrayElement } from "./sql/array-text.ts";
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./cluster/cluster-health.ts";
+export { connectionProblems, isPlainText } from "./connection/connection-settings.ts";
 export { InvalidDatabaseOptionError } from "./check-options.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { type Joined, joinTransaction, NoTransactionError, UnusableHostError } from "./transaction/join-transaction.ts";

@@ -6,6 +6,8 @@ export interface SilentWire {
   readonly url: string;
   /** Drops all bytes from now on. */
   goSilent(): void;
+  /** Drops all bytes of the connections that are open now, for as long as they exist. Later connections work. */
+  swallow(): void;
   /** Passes all bytes on again from now on. */
   speak(): void;
   /** The dropped bytes that were sent to the server. */
@@ -18,6 +20,7 @@ export interface SilentWire {
 export async function silentWire(to: string): Promise<SilentWire> {
   const target = new URL(to);
   const sockets = new Set<Socket>();
+  const swallowed = new WeakSet<Socket>();
   let isSilent = false;
   let dropped = "";
   const server = createServer((near) => {
@@ -25,9 +28,10 @@ export async function silentWire(to: string): Promise<SilentWire> {
     sockets.add(near);
     near.on("error", () => {}).on("close", () => far.destroy());
     far.on("error", () => {}).on("close", () => near.destroy());
-    far.on("data", (bytes) => !isSilent && near.write(bytes));
+    const isDropped = () => isSilent || swallowed.has(near);
+    far.on("data", (bytes) => !isDropped() && near.write(bytes));
     near.on("data", (bytes) => {
-      if (!isSilent) return far.write(bytes);
+      if (!isDropped()) return far.write(bytes);
       dropped += bytes.toString("latin1");
       return server.emit("dropped");
     });
@@ -39,6 +43,9 @@ export async function silentWire(to: string): Promise<SilentWire> {
     url: url.href,
     goSilent: () => {
       isSilent = true;
+    },
+    swallow: () => {
+      for (const socket of sockets) swallowed.add(socket);
     },
     speak: () => {
       isSilent = false;

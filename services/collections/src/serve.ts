@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { migrate } from "@collections/database";
+import { isPlainText, migrate } from "@collections/database";
 import { checkMasterKey } from "@collections/lenders";
 import { checkAnchorFile } from "./anchors/file.ts";
 import { createApp } from "./start/create-app.ts";
@@ -62,6 +62,8 @@ async function main(): Promise<void> {
   if (metricsServer) log.info({ url: metricsServer.url }, "metrics are served");
   else if (!config.isSandbox)
     log.warn("everybody who can reach PORT can read /metrics: set METRICS_PORT to serve /metrics on a separate port");
+  if (!config.isSandbox && [given.databaseUrl, given.databaseDirectUrl].some(isPlainText))
+    log.warn("PostgreSQL is reached over the network in plain text: add sslmode=verify-full to its URLs");
   app.database.signals.listen();
   const keyUses = recordKeyUses(app);
   const worker = config.role === "server" ? undefined : await startWorker(app);

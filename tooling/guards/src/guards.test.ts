@@ -145,6 +145,13 @@ describe("lint", () => {
     expect(ran.output).toContain("no-restricted-properties");
   });
 
+  test("rejects a connection that may not obey the whole URL", async () => {
+    const text = 'import { Client } from "pg";\nexport const client = new Client();\n';
+    const ran = await lint("packages/database/src/opens.ts", text);
+    expect(ran).toMatchObject({ failed: true });
+    expect(ran.output).toContain("newClient()");
+  });
+
   test("rejects circular imports, even if they import only types", async () => {
     const path = join(folder, "packages/ledger/src");
     await mkdir(path, { recursive: true });

@@ -8,8 +8,10 @@ import { enter, type Presence } from "./presence.ts";
 import {
   findServer,
   isLocked,
+  installTls,
   launchServer,
   logTail,
+  ownTls,
   RECOVERY_LIMIT_MS,
   stopServer,
   type LaunchOptions,
@@ -40,7 +42,10 @@ export async function joinServer(options: LaunchOptions, log: (message: string) 
   mkdirSync(dirname(options.dataDir), { recursive: true });
   const account = accountFor(options.dataDir, options.version);
   const cluster = await ensureCluster(options.dataDir, account, options.durable);
-  if (cluster === "made") log(`made a new cluster in ${options.dataDir}`);
+  if (cluster === "made") {
+    log(`made a new cluster in ${options.dataDir}`);
+    installTls(options, account);
+  }
 
   const beganMs = Date.now();
   let unlockedFailures = 0;
@@ -48,7 +53,7 @@ export async function joinServer(options: LaunchOptions, log: (message: string) 
     const found = await findServer(options.dataDir);
     const launched = found.state === "absent" ? await launchServer(options, account) : undefined;
     const server = found.state === "ready" ? found.server : launched;
-    const presence = server && (await enter(server.url));
+    const presence = server && (await enter(server.url, ownTls(options.dataDir)));
     if (server && presence) {
       log(`${launched ? "started" : "attached to"} PostgreSQL, process ${server.pid}, port ${server.port}`);
       return { server, presence, attached: !launched };
@@ -64,7 +69,7 @@ export async function joinServer(options: LaunchOptions, log: (message: string) 
 /** Registers this process as a user of the server that runs on a data directory; undefined if no server runs. */
 export async function enterRunningServer(dataDir: string): Promise<Presence | undefined> {
   const found = await findServer(dataDir);
-  return found.state === "ready" ? enter(found.server.url) : undefined;
+  return found.state === "ready" ? enter(found.server.url, ownTls(dataDir)) : undefined;
 }
 
 /** Ends this process's use of the server. The last user stops the server. */

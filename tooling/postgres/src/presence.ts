@@ -1,4 +1,5 @@
 import { Client } from "pg";
+import type { ownTls } from "./server.ts";
 
 /**
  * The key of an advisory lock. Users of the server hold it shared; the process that stops the server holds it
@@ -21,8 +22,9 @@ export interface Presence {
 }
 
 /** Starts to use a server; undefined if the server does not accept connections. */
-export async function enter(url: string): Promise<Presence | undefined> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, application_name: "presence" });
+export async function enter(url: string, ssl: ReturnType<typeof ownTls>): Promise<Presence | undefined> {
+  const config = { connectionString: url, connectionTimeoutMillis: 5_000, application_name: "presence", ssl };
+  const client = new Client(config);
   const ended = new Promise<void>((resolve) => {
     client.once("end", resolve);
   });

@@ -1,6 +1,16 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,6 +32,9 @@ const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
  */
 const BUSY_SQLSTATES = new Set(["57P03", "53300"]);
 
+/** The names of the files of TLS in the data directory. */
+const TLS_FILES = { certFile: "server.crt", keyFile: "server.key", caFile: "clients-ca.crt" } as const;
+
 export interface RunningServer {
   url: string;
   port: number;
@@ -38,13 +51,24 @@ export interface LaunchOptions {
   temporary: boolean;
   port?: number;
   settings: Record<string, string>;
+  tls?: ServerTls;
+}
+
+/** The certificate of a server that refuses connections in plain text. */
+export interface ServerTls {
+  /** The paths of PEM files. `caFile` has the CA of the clients' certificates. */
+  certFile: string;
+  keyFile: string;
+  caFile?: string;
+  /** The names of roles that sign in with a client certificate. All other roles use a password. */
+  certificateRoles?: string[];
 }
 
 export async function findServer(dataDir: string): Promise<Found> {
   const claimed = readLockFile(dataDir);
   if (!claimed || !isAlive(claimed.pid)) return { state: "absent" };
   const url = `postgres://postgres:${readPassword(dataDir)}@127.0.0.1:${claimed.port}/postgres`;
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, ssl: ownTls(dataDir) });
   client.on("error", () => {});
   try {
     await client.connect();
@@ -56,6 +80,25 @@ export async function findServer(dataDir: string): Promise<Found> {
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** Returns the option `ssl` of our own clients: they check no certificate, because the server is on this machine. */
+export function ownTls(dataDir: string): false | { rejectUnauthorized: false } {
+  return existsSync(join(dataDir, TLS_FILES.keyFile)) && { rejectUnauthorized: false };
+}
+
+/** Copies the files of TLS into the data directory, and lets the server accept only connections with TLS. */
+export function installTls({ dataDir, tls }: LaunchOptions, account: Account): void {
+  if (!tls) return;
+  for (const [name, file] of Object.entries(TLS_FILES)) {
+    const source = tls[name as keyof typeof TLS_FILES];
+    if (source === undefined) continue;
+    copyFileSync(source, join(dataDir, file));
+    chmodSync(join(dataDir, file), 0o600);
+    give(account, join(dataDir, file));
+  }
+  const roles = (tls.certificateRoles ?? []).map((role) => `hostssl all ${role} all cert`);
+  writeFileSync(join(dataDir, "pg_hba.conf"), [...roles, "hostssl all all all scram-sha-256", ""].join("\n"));
 }
 
 /**
@@ -114,13 +157,15 @@ function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-function settingArguments({ durable, settings }: LaunchOptions): string[] {
+function settingArguments({ durable, settings, tls }: LaunchOptions): string[] {
   const all: Record<string, string> = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
     timezone: "UTC",
     log_timezone: "UTC",
     ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    ...(tls && { ssl: "on", ssl_cert_file: TLS_FILES.certFile, ssl_key_file: TLS_FILES.keyFile }),
+    ...(tls?.caFile && { ssl_ca_file: TLS_FILES.caFile }),
     ...settings,
   };
   return Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

@@ -6,7 +6,7 @@ import type { MajorVersion } from "./binaries.ts";
 import type { GuardMessage } from "./guard.ts";
 import { enterRunningServer, leaveServer } from "./join-server.ts";
 import { PostgresError } from "./postgres-error.ts";
-import { type LaunchOptions, logFile } from "./server.ts";
+import { type LaunchOptions, logFile, type ServerTls } from "./server.ts";
 
 export interface StartOptions {
   /** The data directory of one cluster. Only this tool may write to it. It is created if it is absent or empty. */
@@ -21,6 +21,8 @@ export interface StartOptions {
   port?: number;
   /** Server settings by name, as in postgresql.conf. */
   settings?: Record<string, string>;
+  /** If given, a new cluster accepts only connections with TLS. Default: only connections in plain text. */
+  tls?: ServerTls;
   /** Called with one line when something is created, started or attached to. Nothing is ever printed. */
   onLog?: (message: string) => void;
 }
@@ -50,7 +52,16 @@ export interface Postgres {
  * `PostgresError`.
  */
 export async function startPostgres(start: StartOptions): Promise<Postgres> {
-  const { dataDir, version = 18, durable = true, temporary = false, port, settings = {}, onLog = () => {} } = start;
+  const {
+    dataDir,
+    version = 18,
+    durable = true,
+    temporary = false,
+    port,
+    settings = {},
+    tls,
+    onLog = () => {},
+  } = start;
   const options: LaunchOptions = {
     dataDir: resolve(dataDir),
     version,
@@ -58,6 +69,7 @@ export async function startPostgres(start: StartOptions): Promise<Postgres> {
     temporary,
     settings,
     ...(port && { port }),
+    ...(tls && { tls }),
   };
   const guard = forkGuard(options);
   const ready = await whenReady(guard, onLog);

@@ -1,4 +1,5 @@
 import { escapeIdentifier, escapeLiteral } from "pg";
+import { settingsOf } from "../connection/client-config.ts";
 import type { ReadRows } from "../package-schema.ts";
 
 /** The oldest major version of Citus on which the service has been run. */
@@ -27,7 +28,7 @@ export async function clusterFaults(read: ReadRows, { runtimeUrl }: ClusterUse =
   const [place] = await read<{ isCoordinator: boolean }>(`select citus_is_coordinator() as "isCoordinator"`);
   if (!place!.isCoordinator) return ["This address leads to a worker: give the address of the coordinator"];
 
-  const role = runtimeUrl === undefined ? "" : decodeURIComponent(new URL(runtimeUrl).username);
+  const role = runtimeUrl === undefined ? "" : (settingsOf(runtimeUrl).user ?? "");
   const answers = await read<Answer>(onAllNodes(nodeFacts(role)));
   const faults = answers.flatMap((answer) => faultsOfAnswer(nodes, answer, version, role));
   return faults.length > 0 ? faults : await refusedRole(read, nodes, role);

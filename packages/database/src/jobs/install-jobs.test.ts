@@ -1,9 +1,10 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { createRequire } from "node:module";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrate, queue } from "../index.ts";
-import { hasJobs, PG_BOSS_SCHEMA } from "./install-jobs.ts";
+import { PG_BOSS_SCHEMA } from "./boss-schema.ts";
+import { hasJobs, missingJobs } from "./install-jobs.ts";
 
 const reminders = queue("billing.remind", { retryLimit: 3, retryDelay: 5, expireInSeconds: 60 });
 const receipts = queue("billing.receipts", { retryLimit: 0, expireInSeconds: 60, deleteAfterSeconds: 600 });
@@ -60,4 +61,50 @@ test("migrate gives a queue its options again after somebody has changed them", 
   await install();
   const { rows } = await client.query<{ retry_limit: number }>("select retry_limit from pgboss.queue order by name");
   expect(rows.map((row) => row.retry_limit)).toEqual([0, 3]);
+});
+
+describe("tables of a later pg-boss", () => {
+  /** Runs `work` in a transaction with such tables, which is rolled back. */
+  async function withLater(work: () => Promise<void>, ...changes: readonly string[]): Promise<void> {
+    await install();
+    await client.query("begin; update pgboss.version set version = version + 1");
+    try {
+      for (const change of changes) await client.query(change);
+      await work();
+    } finally {
+      await client.query("rollback");
+    }
+  }
+
+  test("count as installed, whatever the options of the queues are", async () => {
+    await withLater(async () => {
+      expect(await hasJobs(client, queues)).toBe(true);
+      expect(await missingJobs(client, queues)).toEqual([]);
+    }, "update pgboss.queue set retry_limit = 9");
+  });
+
+  test("lack a queue that nobody has created", async () => {
+    const other = queue("billing.other", { retryLimit: 1, expireInSeconds: 60 });
+    await withLater(async () => {
+      expect(await hasJobs(client, [...queues, other])).toBe(false);
+      expect(await missingJobs(client, [...queues, other])).toEqual(["queue billing.other"]);
+    });
+  });
+
+  test("keep their options in `migrate`, which reports them and creates missing queues", async () => {
+    await install();
+    await client.query("update pgboss.version set version = version + 1");
+    await client.query("update pgboss.queue set retry_limit = 9 where name = 'billing.remind'");
+    await client.query("delete from pgboss.queue where name = 'billing.receipts'");
+    expect(await install()).toEqual({ applied: [], unknown: [`pgboss/${PG_BOSS_SCHEMA + 1}`] });
+    const { rows } = await client.query("select retry_limit as limit from pgboss.queue order by name");
+    expect(rows).toEqual([{ limit: 0 }, { limit: 9 }]);
+  });
+
+  test("may have other columns than this version reads", async () => {
+    await install();
+    await client.query("alter table pgboss.queue rename column retry_limit to attempts");
+    expect(await hasJobs(client, queues)).toBe(true);
+    await client.query("alter table pgboss.queue rename column attempts to retry_limit");
+  });
 });

@@ -2,20 +2,15 @@ import type { Client, Pool } from "pg";
 import type { Reader } from "../transaction/host-client.ts";
 import type { Queue } from "../queue.ts";
 import { sqlState } from "../sql/sql-state.ts";
+import { PG_BOSS_SCHEMA } from "./boss-schema.ts";
 import { JOB_COMMIT_TABLE } from "./job-commit-table.ts";
-
-/**
- * The version of pg-boss's tables that the installed pg-boss makes. It stands here so that a process can compare it with
- * the database without loading pg-boss, which takes longer than a whole command. A test compares it with pg-boss.
- */
-export const PG_BOSS_SCHEMA = 43;
 
 /** SQLSTATEs of a missing table or schema, a missing column, and a missing privilege. */
 const NOT_READABLE = new Set(["42P01", "3F000", "42703", "42501"]);
 
 /**
- * Returns whether `installJobs` has nothing to do: the tables of pg-boss and JOB_COMMIT_TABLE exist in this version or
- * a later one, and each queue has its options. Call it outside a transaction, because its query may fail, and a failed
+ * Returns whether `installJobs` has nothing to do: the tables of pg-boss and JOB_COMMIT_TABLE exist in this version, and
+ * each queue has its options. In tables of a later version, the queues may have that version's options. Call it outside a transaction, because its query may fail, and a failed
  * query makes a transaction unusable.
  */
 export async function hasJobs(client: Client, queues: readonly Queue[]): Promise<boolean> {
@@ -34,19 +29,23 @@ export async function hasJobs(client: Client, queues: readonly Queue[]): Promise
       [JOB_COMMIT_TABLE],
     );
     const { hasTable, version, queues: installed } = rows[0]!;
-    return (
-      hasTable && version >= PG_BOSS_SCHEMA && queues.every((queue) => isInstalled(queue, installed?.[queue.name]))
-    );
+    if (!hasTable || version < PG_BOSS_SCHEMA) return false;
+    const isNewer = version > PG_BOSS_SCHEMA;
+    return queues.every((queue) => {
+      const row = installed?.[queue.name];
+      return row !== undefined && (isNewer || isInstalled(queue, row));
+    });
   } catch (error) {
-    if (NOT_READABLE.has(sqlState(error) ?? "")) return false;
-    throw error;
+    if (!NOT_READABLE.has(sqlState(error) ?? "")) throw error;
+    // A later version may have renamed a column.
+    return (await newerBoss(client)) !== undefined && (await missingJobs(client, queues)).length === 0;
   }
 }
 
 type QueueRow = Readonly<Record<string, unknown>>;
 
-function isInstalled(queue: Queue, row: QueueRow | undefined): boolean {
-  return row !== undefined && Object.entries(settingsOf(queue)).every(([name, value]) => row[name] === value);
+function isInstalled(queue: Queue, row: QueueRow): boolean {
+  return Object.entries(settingsOf(queue)).every(([name, value]) => row[name] === value);
 }
 
 /** Returns the settings of a queue as pg-boss takes them. */
@@ -54,9 +53,13 @@ function settingsOf({ options }: Queue) {
   return { ...options, retryBackoff: options.retryDelay !== undefined };
 }
 
-/** Creates or updates the tables of pg-boss, the queues and JOB_COMMIT_TABLE. The caller has to hold the migration lock. */
+/**
+ * Creates or updates the tables of pg-boss, the queues and JOB_COMMIT_TABLE. If a later version has made the tables, only
+ * creates missing queues. The caller has to hold the migration lock.
+ */
 export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
   await makeJobCommitTable(pool);
+  const isNewer = (await newerBoss(pool)) !== undefined;
   const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
   const { PgBoss } = await import("pg-boss");
   const boss = new PgBoss({ db, supervise: false, schedule: false });
@@ -66,8 +69,9 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
     for (const queue of queues) {
       const { name } = queue;
       const settings = settingsOf(queue);
-      if (await boss.getQueue(name)) await boss.updateQueue(name, settings);
-      else await boss.createQueue(name, settings);
+      if (await boss.getQueue(name)) {
+        if (!isNewer) await boss.updateQueue(name, settings);
+      } else await boss.createQueue(name, settings);
     }
   } finally {
     await boss.stop({ graceful: false });
@@ -91,21 +95,32 @@ export async function missingJobs(client: Reader, queues: readonly Queue[]): Pro
     JOB_COMMIT_TABLE,
   ]);
   if (!rows[0]!.exists) return [`table ${JOB_COMMIT_TABLE}`];
-  const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
-  const { PgBoss } = await import("pg-boss");
-  const boss = new PgBoss({ db, migrate: false, createSchema: false, supervise: false, schedule: false });
-  boss.on("error", () => {});
+  const { rows: tables } = await client.query<{ exist: boolean }>(
+    "select to_regclass('pgboss.version') is not null as exist",
+  );
+  if (!tables[0]!.exist || (await bossVersion(client)) < PG_BOSS_SCHEMA) return ["pg-boss"];
+  const { rows: installed } = await client.query<{ name: string }>("select name from pgboss.queue");
+  const names = new Set(installed.map(({ name }) => name));
+  return queues.filter(({ name }) => !names.has(name)).map(({ name }) => `queue ${name}`);
+}
+
+/**
+ * Returns the version of pg-boss's tables if a later version of this software has made them; otherwise undefined. Call it
+ * outside a transaction, because its query may fail.
+ */
+export async function newerBoss(client: Reader): Promise<number | undefined> {
   try {
-    await boss.start();
+    const version = await bossVersion(client);
+    return version > PG_BOSS_SCHEMA ? version : undefined;
   } catch (error) {
-    // pg-boss has no error codes. Its messages are "pg-boss is not installed" and "pg-boss database requires migrations".
-    if (error instanceof Error && error.message.startsWith("pg-boss ")) return ["pg-boss"];
+    if (NOT_READABLE.has(sqlState(error) ?? "")) return undefined;
     throw error;
   }
-  try {
-    const installed = new Set((await boss.getQueues()).map(({ name }) => name));
-    return queues.filter(({ name }) => !installed.has(name)).map(({ name }) => `queue ${name}`);
-  } finally {
-    await boss.stop({ graceful: false });
-  }
+}
+
+async function bossVersion(client: Reader): Promise<number> {
+  const { rows } = await client.query<{ version: number }>(
+    "select coalesce(max(version), 0)::int as version from pgboss.version",
+  );
+  return rows[0]!.version;
 }

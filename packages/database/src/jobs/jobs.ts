@@ -5,6 +5,7 @@ import type { PgBoss } from "pg-boss";
 import { forHost } from "../transaction/host-client.ts";
 import { isDistributed } from "../transaction/is-distributed.ts";
 import { databaseOf } from "../transaction/open-database.ts";
+import { acceptingNewer } from "./boss-schema.ts";
 import { JOB_COMMIT_TABLE } from "./job-commit-table.ts";
 import type { JobOptions, Jobs, Queue } from "../queue.ts";
 import { QueueWorker } from "./queue-worker.ts";
@@ -89,7 +90,7 @@ export async function startBoss(pool: Pool, works: boolean, onError: (error: unk
   const { PgBoss } = await import("pg-boss");
   const boss = new PgBoss({
     // forHost() makes the query safe for the pool of a host.
-    db: { executeSql: (text: string, values?: unknown[]) => pool.query(forHost(text, values)) },
+    db: acceptingNewer((text, values) => pool.query(forHost(text, values))),
     migrate: false,
     createSchema: false,
     supervise: works,
@@ -114,7 +115,13 @@ export interface JobsOptions {
 export function createJobs({ boss, em, signals, onError }: JobsOptions): Jobs {
   const workers = new Map<string, QueueWorker>();
   let polls: Routine | undefined;
-  signals.on(SIGNAL_CHANNEL, (name) => workers.get(name)?.wake());
+  signals.on(
+    SIGNAL_CHANNEL,
+    (name) => workers.get(name)?.wake(),
+    () => {
+      for (const worker of workers.values()) worker.wake();
+    },
+  );
   signals.on(HEAD_START_CHANNEL, (payload) => {
     const { name, ...job } = JSON.parse(payload) as { name: string; id: string; data: never };
     workers.get(name)?.runEarly(job);

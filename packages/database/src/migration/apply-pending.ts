@@ -1,6 +1,8 @@
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { MikroORM } from "@mikro-orm/postgresql";
 import { CompiledQuery, type DatabaseConnection } from "kysely";
+import { databaseName, settingsOf } from "../connection/client-config.ts";
+import { clientClass } from "../connection/server-client.ts";
 import { installJobs } from "../jobs/install-jobs.ts";
 import type { PackageMigration, PackageSchema } from "../package-schema.ts";
 import type { Queue } from "../queue.ts";
@@ -23,7 +25,8 @@ interface PendingOptions {
 export async function applyPending({ url, schemas, table, queues }: PendingOptions): Promise<string[]> {
   const orm = await MikroORM.init({
     driver: BoundDriver,
-    clientUrl: url,
+    dbName: databaseName(settingsOf(url)),
+    driverOptions: { Client: clientClass(url), application_name: "collections-migrate" },
     entities: [],
     discovery: { warnWhenNoEntities: false },
     ensureDatabase: false,

@@ -1,6 +1,7 @@
 import { type Client, escapeIdentifier } from "pg";
 import { checkOptions } from "../check-options.ts";
-import { hasJobs, missingJobs } from "../jobs/install-jobs.ts";
+import { settingsOf } from "../connection/client-config.ts";
+import { hasJobs, missingJobs, newerBoss } from "../jobs/install-jobs.ts";
 import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
 import type { Queue } from "../queue.ts";
 import type { Reader } from "../transaction/host-client.ts";
@@ -105,6 +106,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     };
     const { unknown, pending, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
+    const bossVersion = options.jobs ? await newerBoss(client) : undefined;
+    if (bossVersion !== undefined) unknown.push(`pgboss/${bossVersion}`);
     const lacksJobs = pending.length === 0 && options.jobs === true && !(await hasJobs(client, queuesOf(options)));
     if (!ownsSchema) {
       const missing = lacksJobs ? await missingJobs(client, queuesOf(options)) : pending;
@@ -181,7 +184,7 @@ async function analyzeUnanalyzed(client: Client, schemas: readonly PackageSchema
 }
 
 function runtimeRoleOf(runtimeUrl: string): string {
-  return decodeURIComponent(new URL(runtimeUrl).username);
+  return settingsOf(runtimeUrl).user ?? "";
 }
 
 /** @throws RuntimeRoleMissingError, before anything is migrated */

@@ -1,4 +1,5 @@
-import { Client } from "pg";
+import type { Client } from "pg";
+import { newClient } from "../connection/server-client.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "../transaction/pooler.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
@@ -29,7 +30,7 @@ export async function withMigrationLock<T>(
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   if (isPooled(url)) throw new SessionNeededError(what);
-  const client = new Client({ connectionString: url, application_name: "collections-migrate", ...AS_SESSION });
+  const client = newClient(url, { application_name: "collections-migrate", ...AS_SESSION });
   try {
     await connectSession(client, what);
     if (!(await lockWithin(client, QUIET_WAIT_MS))) {

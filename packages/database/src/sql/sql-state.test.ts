@@ -23,6 +23,8 @@ describe("isUnavailable is true for", () => {
     ["ECONNREFUSED", "a refused connection"],
     ["ECONNRESET", "a reset connection"],
     ["EPIPE", "a connection that was closed"],
+    ["DATABASE_TLS", "a certificate that is not accepted"],
+    ["NO_USABLE_HOST", "several hosts of which none can be used"],
   ])("%s, %s", (code) => {
     expect(isUnavailable(coded(code))).toBe(true);
     expect(isUnavailable(new Error("It failed.", { cause: coded(code) }))).toBe(true);
@@ -30,6 +32,8 @@ describe("isUnavailable is true for", () => {
 
   test.each([
     "timeout exceeded when trying to connect",
+    "timeout expired",
+    "There was an error establishing an SSL connection",
     "Query read timeout",
     "Connection terminated",
     "Connection terminated unexpectedly",

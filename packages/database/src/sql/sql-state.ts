@@ -49,11 +49,13 @@ const UNIQUE_VIOLATION = "23505";
 const UNAVAILABLE_STATES = /^((?!08P01)08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25P0[34]|25006|XX000)$/;
 
 /**
- * Error codes of the operating system, and the code of NodeAwayError. MikroORM wraps a NodeAwayError in another error
- * with the same code.
+ * Error codes of the operating system, and codes of errors of this package. MikroORM wraps a NodeAwayError in another
+ * error with the same code.
  */
 const UNAVAILABLE_CODES = new Set([
   "NODE_AWAY",
+  "DATABASE_TLS",
+  "NO_USABLE_HOST",
   "ECONNREFUSED",
   "ECONNRESET",
   "EPIPE",
@@ -87,7 +89,7 @@ const POOLER_MESSAGES = /Timed-out waiting to acquire database connection|failed
 
 /** Messages of `pg` errors without a code. */
 const UNAVAILABLE_MESSAGES =
-  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
+  /timeout exceeded when trying to connect|timeout expired|There was an error establishing an SSL connection|Query read timeout|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
 
 /**
  * Returns the SQLSTATE of an error or of one of its causes, or undefined if none of them is an error of PostgreSQL.

@@ -1,5 +1,7 @@
-import { Client, type ClientBase, type Pool } from "pg";
-import { CLIENT_TIMEOUT_MS, CONNECTION_TIMEOUT_MS } from "./pooler.ts";
+import type { ClientBase, Pool } from "pg";
+import { CONNECTION_TIMEOUT_MS } from "../connection/client-config.ts";
+import { newClient } from "../connection/server-client.ts";
+import { CLIENT_TIMEOUT_MS } from "./pooler.ts";
 import { NodeAwayError } from "../sql/sql-state.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 
@@ -168,8 +170,7 @@ function streamOf(client: ClientBase): { destroy(error: Error): void } {
 }
 
 async function askNodes({ url, lenderIds }: NodeWatchOptions): Promise<Omit<NodesAway, "hangingBeforeMs"> | undefined> {
-  const client = new Client({
-    connectionString: url,
+  const client = newClient(url, {
     application_name: "collections-nodes",
     connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
     query_timeout: CLIENT_TIMEOUT_MS,

@@ -1,4 +1,6 @@
-import { Client } from "pg";
+import type { Client } from "pg";
+import { splitUrl } from "../connection/connection-url.ts";
+import { newClient } from "../connection/server-client.ts";
 
 /**
  * Returns whether an address is marked as that of a transaction pooler: `postgres://…?pgbouncer=true`. The pooler gives
@@ -9,7 +11,7 @@ import { Client } from "pg";
  * isPooled("postgres://billing@localhost:6432/billing?pgbouncer=true"); // true
  */
 export function isPooled(url: string): boolean {
-  return new URL(url).searchParams.get("pgbouncer") === "true";
+  return splitUrl(url)?.parameters.get("pgbouncer") === "true";
 }
 
 /** The time limits of the server, by PostgreSQL's names. */
@@ -27,9 +29,6 @@ export const CLIENT_TIMEOUT_MS = 35_000;
  * lock. It is the only way to detect a connection that no longer answers, as after a failover or a broken network.
  */
 export const ANSWER_TIMEOUT_MS = 12_000;
-
-/** The default of `connectionTimeoutMs`. */
-export const CONNECTION_TIMEOUT_MS = 5_000;
 
 /** Statements that set the server's time limits for one transaction. */
 export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS).map(
@@ -80,7 +79,7 @@ export async function connectSession(client: Client, what: string): Promise<void
  */
 export async function isUnmarkedPooler(url: string): Promise<boolean> {
   if (isPooled(url)) return false;
-  const client = new Client({ connectionString: url, ...AS_SESSION });
+  const client = newClient(url, AS_SESSION);
   client.on("error", () => {});
   try {
     await connectSession(client, "This check");

@@ -1,5 +1,7 @@
-import { Client, type Pool } from "pg";
+import type { Client, Pool } from "pg";
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { destroyClient, newClient } from "../connection/server-client.ts";
 import { forHost } from "./host-client.ts";
 import { onBehalfOfAll } from "./connection-shares.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
@@ -14,10 +16,11 @@ import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pool
  */
 export interface Signals {
   /**
-   * Calls `listener` for each signal on `channel`, from this process or another one. Call the returned function to
-   * stop.
+   * Calls `listener` for each signal on `channel`, from this process or another one. Calls `onGap` if signals of other
+   * processes may have been missed, because the connection that receives them was opened again. Call the returned
+   * function to stop.
    */
-  on(channel: string, listener: (payload: string) => void): () => void;
+  on(channel: string, listener: (payload: string) => void, onGap?: () => void): () => void;
   /** Calls the listeners of this process at once, and those of other processes with the next NOTIFY. */
   emit(channel: string, payload: string): void;
   /** Starts to receive signals of other processes, over a separate connection that is reopened when it breaks. */
@@ -25,10 +28,19 @@ export interface Signals {
   close(): Promise<void>;
 }
 
+interface Listener {
+  readonly listener: (payload: string) => void;
+  readonly onGap: (() => void) | undefined;
+}
+
 const PG_CHANNEL = "collections";
 const RECONNECT_DELAY_MS = 1_000;
-/** A connection that only listens would not notice a broken network. So a query is sent over it at this interval. */
+/**
+ * A connection that only listens would not notice a broken network. So a query is sent over it at this interval. If the
+ * query gets no answer, the connection is opened again.
+ */
 const HEARTBEAT_INTERVAL_MS = 10_000;
+const GOODBYE_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 const MAX_PAYLOAD_CHARACTERS = 1_000;
 /** A signal need not survive a crash, so its commit does not wait for the disk. */
@@ -42,15 +54,16 @@ const NOTIFY = `select pg_notify('${PG_CHANNEL}', payload), set_config('synchron
 export function createSignals(options: { pool: Pool; directUrl: string; onError?: (error: unknown) => void }): Signals {
   const { pool, directUrl, onError } = options;
   const origin = randomUUID().slice(0, 8);
-  const listeners = new Map<string, Set<(payload: string) => void>>();
+  const listeners = new Map<string, Set<Listener>>();
   const waiting = new Set<string>();
   let notifying: Promise<void> | undefined;
   let closed = false;
   let listening: Client | undefined;
   let reconnect: NodeJS.Timeout | undefined;
+  let attempts = 0;
 
   function callListeners(channel: string, payload: string): void {
-    for (const listener of listeners.get(channel) ?? []) listener(payload);
+    for (const { listener } of listeners.get(channel) ?? []) listener(payload);
   }
 
   async function notify(): Promise<void> {
@@ -73,8 +86,8 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
   }
 
   async function connect(): Promise<void> {
-    const client = new Client({
-      connectionString: directUrl,
+    attempts += 1;
+    const client = newClient(directUrl, {
       application_name: "collections-signals",
       connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
@@ -83,9 +96,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
     listening = client;
     client.on("notification", (message) => receive(message.payload ?? ""));
     client.on("error", () => {});
-    const heartbeat = setInterval(() => void client.query("select").catch(onError), HEARTBEAT_INTERVAL_MS).unref();
     client.once("end", () => {
-      clearInterval(heartbeat);
       listening = undefined;
       if (!closed) reconnect = setTimeout(() => void connect(), RECONNECT_DELAY_MS).unref();
     });
@@ -93,16 +104,29 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       await connectSession(client, "LISTEN");
       await client.query(`listen ${PG_CHANNEL}`);
     } catch (error) {
-      onError?.(error);
-      await client.end().catch(() => {});
+      giveUp(client, error);
+      return;
     }
+    if (listening !== client) return;
+    const heartbeat = setInterval(() => {
+      client.query("select").catch((error: unknown) => giveUp(client, error));
+    }, HEARTBEAT_INTERVAL_MS).unref();
+    client.once("end", () => clearInterval(heartbeat));
+    if (attempts > 1) for (const { onGap } of [...listeners.values()].flatMap((set) => [...set])) onGap?.();
+  }
+
+  /** Closes the connection, whose end starts the next one. */
+  function giveUp(client: Client, error: unknown): void {
+    if (!closed) onError?.(error);
+    destroyClient(client);
   }
 
   return {
-    on(channel, listener) {
+    on(channel, listener, onGap) {
       const set = listeners.get(channel) ?? new Set();
-      listeners.set(channel, set.add(listener));
-      return () => set.delete(listener);
+      const added = { listener, onGap };
+      listeners.set(channel, set.add(added));
+      return () => set.delete(added);
     },
     emit(channel, payload) {
       if (payload.length > MAX_PAYLOAD_CHARACTERS) {
@@ -125,7 +149,10 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       closed = true;
       clearTimeout(reconnect);
       await notifying;
-      await listening?.end().catch(() => {});
+      const client = listening;
+      if (!client) return;
+      await Promise.race([client.end().catch(() => {}), delay(GOODBYE_MS, undefined, { ref: false })]);
+      destroyClient(client);
     },
   };
 }

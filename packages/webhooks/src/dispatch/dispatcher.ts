@@ -117,7 +117,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     start() {
-      stopListening = database.signals.on(WEBHOOKS_CHANNEL, wake);
+      stopListening = database.signals.on(WEBHOOKS_CHANNEL, wake, poll);
       database.signals.listen();
       timer = setInterval(poll, pollIntervalOf(options));
       poll();

@@ -1,4 +1,4 @@
-import { isPooled } from "@collections/database";
+import { connectionProblems, isPooled } from "@collections/database";
 import { type AllowList, InvalidAllowListError, parseAllowList } from "@collections/outbound";
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
 import { isIP } from "node:net";
@@ -54,8 +54,11 @@ export interface Config {
   webhookSuspendAfter: number;
   webhookSuspendMinDurationMs: number;
   webhookProbeIntervalMs: number;
-  /** How long a query waits for a connection of the pool, and a new connection for the server. */
-  databaseConnectionTimeoutMs: number;
+  /**
+   * How long a query waits for a connection of the pool, and a new connection for the server. Undefined for the
+   * `connect_timeout` of the URL, or else 5 seconds.
+   */
+  databaseConnectionTimeoutMs: number | undefined;
   /** How long a query waits for its answer. */
   databaseAnswerTimeoutMs: number;
   /** How long a process that was asked to stop may take. */
@@ -131,7 +134,10 @@ const proxies = z
   );
 
 const postgresUrl = z
-  .url({ protocol: /^postgres(ql)?$/, error: "takes a URL such as postgres://user:password@host:5432/database" })
+  .string()
+  .superRefine((url, context) => {
+    for (const message of connectionProblems(url)) context.addIssue({ code: "custom", message });
+  })
   .optional();
 
 const masterKey = z
@@ -197,7 +203,7 @@ const settings = z.object({
   WEBHOOK_SUSPEND_AFTER: wholeNumber({ from: 1, to: 1_000_000 }, "takes a count of failures, at least 1").default(20),
   WEBHOOK_SUSPEND_MIN_DURATION: duration.default(DURATION_UNITS_MS.m),
   WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
-  DATABASE_CONNECTION_TIMEOUT: timeout.default(5_000),
+  DATABASE_CONNECTION_TIMEOUT: timeout.optional(),
   DATABASE_ANSWER_TIMEOUT: timeout.default(12_000),
   SHUTDOWN_DELAY: duration.default(0),
   SHUTDOWN_TIMEOUT: timeout.default(15_000),
@@ -255,11 +261,12 @@ const settings = z.object({
 export function readConfig(env: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = settings.safeParse(given);
-  const problems = parsed.success ? missingForOtp(given) : parsed.error.issues.map(problemOf);
+  // A problem of an environment variable of libpq is found with each URL.
+  const problems = parsed.success ? missingForOtp(given) : [...new Set(parsed.error.issues.map(problemOf))];
   if (lacksOperationsFile(given)) {
     problems.push("PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only");
   }
-  if (parsed.success) problems.push(...poolerProblems(given));
+  if (parsed.success) problems.push(...poolerProblems(given), ...timeoutProblems(given));
   if (given["METRICS_HOST"] !== undefined && given["METRICS_PORT"] === undefined) {
     problems.push("METRICS_PORT is required where METRICS_HOST is set");
   }
@@ -323,7 +330,7 @@ export function parseDuration(text: string): number | undefined {
  */
 function problemOf({ path, message }: { path: PropertyKey[]; message: string }): string {
   const name = path.join(".");
-  if (message.startsWith(name)) return message;
+  if (message.startsWith(name) || /^PG[A-Z_]+ is /.test(message)) return message;
   return /^[a-z]/.test(message) ? `${name} ${message}` : `${name}: ${message}`;
 }
 
@@ -380,6 +387,14 @@ function poolerProblems(given: Record<string, string | undefined>): string[] {
     problems.push("DATABASE_DIRECT_URL is required where DATABASE_URL leads to a pooler (pgbouncer=true)");
   }
   return problems;
+}
+
+/** Returns the problems of URLs whose `connect_timeout` would not count, because a setting limits the same time. */
+function timeoutProblems(given: Record<string, string | undefined>): string[] {
+  if (given["DATABASE_CONNECTION_TIMEOUT"] === undefined) return [];
+  return ["DATABASE_URL", "DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]
+    .filter((name) => /[?&]connect_timeout=/.test(given[name] ?? ""))
+    .map((name) => `${name} has connect_timeout, and DATABASE_CONNECTION_TIMEOUT is set: remove one of them`);
 }
 
 function lacksOperationsFile(given: Record<string, string | undefined>): boolean {

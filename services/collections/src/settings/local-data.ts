@@ -38,7 +38,8 @@ export async function essentials(config: Config, onLog?: (message: string) => vo
   // Imported only here, because a release does not contain this package, and other processes start sooner without it.
   const { startPostgres } = await import("@collections/postgres");
   const postgres = await startPostgres({ dataDir: join(DATA_DIR, "postgres"), ...(onLog && { onLog }) });
-  const { url } = postgres;
+  // The embedded server has no TLS, whatever PGSSLMODE is.
+  const url = `${postgres.url}?sslmode=disable`;
   return {
     databaseUrl: url,
     databaseDirectUrl: url,

@@ -41,7 +41,9 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     directUrl: given.databaseDirectUrl,
     schemas,
     poolMax: POOL_MAX,
-    connectionTimeoutMs: config.databaseConnectionTimeoutMs,
+    ...(config.databaseConnectionTimeoutMs !== undefined && {
+      connectionTimeoutMs: config.databaseConnectionTimeoutMs,
+    }),
     answerTimeoutMs: config.databaseAnswerTimeoutMs,
     shares: SHARES,
     applicationName: `collections-${config.role}`,

@@ -49,7 +49,10 @@ export const HTTP_TIMES: HttpTimes = {
 const MAX_HEADER_BYTES = 16_384;
 const READY_TIMEOUT_MS = 2_000;
 
-const probeQuery = statement("collections.ready", "select 1");
+const probeQuery = statement(
+  "collections.ready",
+  `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly"`,
+);
 const CLOSE_IDLE_EVERY_MS = 50;
 
 /**
@@ -73,8 +76,8 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   web.use(bodyPace(times.pace, config.documentationUrl));
   web.get("/healthz", (_, response) => void response.json({ ok: true }));
   web.get("/readyz", async (_, response) => {
-    const ready = !draining && (await isDatabaseReady(app));
-    response.status(ready ? 200 : 503).json({ ready, draining });
+    const reason = draining ? "The process is stopping." : await reasonAgainstDatabase(app);
+    response.status(reason === null ? 200 : 503).json({ ready: reason === null, draining, reason });
   });
   if (config.metricsAddress === undefined) {
     web.get("/metrics", async (_, response) => {
@@ -133,10 +136,17 @@ function requireHost({ httpVersion, headers }: Request, _: Response, next: NextF
   next();
 }
 
-async function isDatabaseReady({ database }: App): Promise<boolean> {
-  const answer = query(database.em(), probeQuery, [], { timeoutMs: READY_TIMEOUT_MS }).then(
-    () => true,
-    () => false,
+/** Returns why the database cannot be used now, or null. */
+async function reasonAgainstDatabase({ database }: App): Promise<string | null> {
+  const silent = "PostgreSQL does not answer.";
+  const found = query<{ isStandby: boolean; isReadOnly: boolean }>(database.em(), probeQuery, [], {
+    timeoutMs: READY_TIMEOUT_MS,
+  }).then(
+    ([state]) => {
+      if (state!.isStandby) return "PostgreSQL is in recovery and accepts no writes.";
+      return state!.isReadOnly ? "PostgreSQL is read-only: default_transaction_read_only is on." : null;
+    },
+    () => silent,
   );
-  return Promise.race([answer, delay(READY_TIMEOUT_MS, false, { ref: false })]);
+  return Promise.race([found, delay(READY_TIMEOUT_MS, silent, { ref: false })]);
 }

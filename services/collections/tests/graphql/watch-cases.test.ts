@@ -111,6 +111,15 @@ describe("the subscription caseChanged", () => {
     await stream.return(undefined);
   });
 
+  test("sends SYNC after a gap in the signals of other processes", async () => {
+    const stream = await openStream(setup.app);
+    const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'collections-signals' and datname = current_database()`;
+    expect((await service.app.database.pool.query(cut)).rowCount).toBeGreaterThan(0);
+    expect(await nextOf(stream)).toEqual(SYNC);
+    await stream.return(undefined);
+  });
+
   test("ends with UNAUTHENTICATED when the session ends, and sends no hint after it", async () => {
     const { id, accessToken } = await aFieldPartner(service);
     const stream = await openStream(new AppClient(service.url, accessToken));

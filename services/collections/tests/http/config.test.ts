@@ -218,7 +218,7 @@ test("the defaults of all settings make a local sandbox", () => {
     webhookSuspendAfter: 20,
     webhookSuspendMinDurationMs: 60_000,
     webhookProbeIntervalMs: 900_000,
-    databaseConnectionTimeoutMs: 5_000,
+    databaseConnectionTimeoutMs: undefined,
     databaseAnswerTimeoutMs: 12_000,
     shutdownDelayMs: 0,
     shutdownTimeoutMs: 15_000,

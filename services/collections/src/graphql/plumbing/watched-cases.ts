@@ -3,8 +3,16 @@ import { CASE_CHANNEL, type CaseChange, readCaseChange } from "@collections/flow
 
 /** Passes the changes of cases to the subscriptions of the field partners who have the cases. */
 export interface WatchedCases {
-  /** Calls `onChange` for each change of a case of the field partner. Call the returned function to stop. */
-  on(fieldPartnerId: string, onChange: (change: CaseChange) => void): () => void;
+  /**
+   * Calls `onChange` for each change of a case of the field partner, and `onGap` if changes may have been missed. Call
+   * the returned function to stop.
+   */
+  on(fieldPartnerId: string, onChange: (change: CaseChange) => void, onGap: () => void): () => void;
+}
+
+interface Listener {
+  readonly onChange: (change: CaseChange) => void;
+  readonly onGap: () => void;
 }
 
 /**
@@ -12,22 +20,24 @@ export interface WatchedCases {
  * change therefore does not grow with the number of field partners who watch.
  */
 export function createWatchedCases({ signals }: Pick<Database, "signals">): WatchedCases {
-  const listeners = new Map<string, Set<(change: CaseChange) => void>>();
+  const listeners = new Map<string, Set<Listener>>();
   let stopListening: (() => void) | undefined;
 
   function notify(payload: string): void {
     const change = readCaseChange(payload);
-    for (const listener of listeners.get(change.fieldPartnerId) ?? []) listener(change);
+    for (const { onChange } of listeners.get(change.fieldPartnerId) ?? []) onChange(change);
+  }
+
+  function reportGap(): void {
+    for (const own of listeners.values()) for (const { onGap } of own) onGap();
   }
 
   return {
-    on(fieldPartnerId, onChange) {
-      // Create a new function for each call: two subscriptions may pass the same function, and a Set would store it
-      // only once.
-      const listener = (change: CaseChange) => onChange(change);
+    on(fieldPartnerId, onChange, onGap) {
+      const listener = { onChange, onGap };
       const own = listeners.get(fieldPartnerId) ?? new Set();
       listeners.set(fieldPartnerId, own.add(listener));
-      stopListening ??= signals.on(CASE_CHANNEL, notify);
+      stopListening ??= signals.on(CASE_CHANNEL, notify, reportGap);
       return () => {
         own.delete(listener);
         if (own.size === 0 && listeners.get(fieldPartnerId) === own) listeners.delete(fieldPartnerId);

@@ -1,5 +1,5 @@
 import { isUnavailable } from "@collections/database";
-import type { CaseChangeKind } from "@collections/flows";
+import type { CaseChange, CaseChangeKind } from "@collections/flows";
 import { ClientError } from "../plumbing/client-error.ts";
 import { builder } from "../plumbing/builder.ts";
 import { type Context, resetReads, viewer } from "../plumbing/context.ts";
@@ -63,15 +63,20 @@ function watchCases(context: Context): AsyncIterable<CaseHint> {
   /** The hints that the client has not received yet. Equal hints are sent once. */
   const pending = new Map([["sync", SYNC]]);
   return openStream<CaseHint>(context, {
-    listen: (wake) =>
-      context.watchedCases.on(viewer(context).id, ({ kind, caseId }) => {
-        if (pending.has("sync")) return;
-        if (pending.size >= MAX_PENDING) {
-          pending.clear();
-          pending.set("sync", SYNC);
-        } else pending.set(`${kind} ${caseId}`, { kind, caseId });
+    listen(wake) {
+      const sync = (): void => {
+        pending.clear();
+        pending.set("sync", SYNC);
         wake();
-      }),
+      };
+      const onChange = ({ kind, caseId }: CaseChange): void => {
+        if (pending.has("sync")) return;
+        if (pending.size >= MAX_PENDING) return sync();
+        pending.set(`${kind} ${caseId}`, { kind, caseId });
+        wake();
+      };
+      return context.watchedCases.on(viewer(context).id, onChange, sync);
+    },
     async step(push) {
       // Read the session at each tick, even if there is no hint, so that the end of the session ends the stream.
       let isSignedIn = await signedInUnlessUnavailable(context);

@@ -14,7 +14,7 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
   const { lenderId } = found;
   let shown = "";
   return openStream<PaymentLink>(context, {
-    listen: (wake) => context.app.database.signals.on(PAYMENT_LINK_CHANNEL, (id) => id === linkId && wake()),
+    listen: (wake) => context.app.database.signals.on(PAYMENT_LINK_CHANNEL, (id) => id === linkId && wake(), wake),
     async step(push) {
       const seen = await readUnlessUnavailable(context, { lenderId, id: linkId });
       if (seen && seen.fingerprint !== shown) {

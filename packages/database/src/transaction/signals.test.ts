@@ -1,0 +1,63 @@
+import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { silentWire, type SilentWire } from "../../tests/silent-wire.ts";
+import { createDatabase } from "../database.ts";
+import type { Database } from "./open-database.ts";
+
+let url: string;
+let wire: SilentWire;
+
+beforeAll(async () => {
+  ({ url } = await emptyDatabase());
+  wire = await silentWire(directUrl(url));
+  afterFile(() => wire.close());
+});
+
+async function aDatabase(directAt: string, errors: unknown[] = []): Promise<Database> {
+  const onError = (error: unknown) => errors.push(error);
+  const database = await createDatabase({ url, directUrl: directAt, schemas: [], onError });
+  afterFile(() => database.close());
+  return database;
+}
+
+/** Returns the number of sessions that listen in this database. */
+async function listeningTo({ pool }: Database): Promise<number> {
+  const { rows } = await pool.query(
+    "select from pg_stat_activity where query = 'listen collections' and datname = current_database()",
+  );
+  return rows.length;
+}
+
+describe("a connection for signals that is open on this side only", () => {
+  test("is replaced after a heartbeat, and its gap is reported", async () => {
+    const errors: unknown[] = [];
+    const [listener, sender] = [await aDatabase(wire.url, errors), await aDatabase(directUrl(url))];
+    const heard: string[] = [];
+    let gaps = 0;
+    listener.signals.on(
+      "trial",
+      (payload) => heard.push(payload),
+      () => {
+        gaps += 1;
+      },
+    );
+    listener.signals.listen();
+    await expect.poll(() => listeningTo(sender)).toBe(1);
+    wire.swallow();
+    sender.signals.emit("trial", "lost");
+    // The heartbeat gets no answer, and a new connection is opened.
+    await expect.poll(() => gaps).toBe(1);
+    expect(errors).toEqual([expect.objectContaining({ message: "Query read timeout" })]);
+    sender.signals.emit("trial", "heard");
+    await expect.poll(() => heard).toEqual(["heard"]);
+  });
+
+  test("does not delay the end of the process", async () => {
+    const listener = await createDatabase({ url, directUrl: wire.url, schemas: [] });
+    const before = await listeningTo(listener);
+    listener.signals.listen();
+    await expect.poll(() => listeningTo(listener)).toBe(before + 1);
+    wire.swallow();
+    await listener.close();
+  });
+});
