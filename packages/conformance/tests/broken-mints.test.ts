@@ -116,6 +116,40 @@ const BROKEN: Broken[] = [
     lender: lenderWith({ signedBody: ({ rawBody }) => rawBody.toString("latin1") }),
     caughtBy: "utf8",
   },
+  {
+    fault: "checks neither the auth header nor the signature",
+    lender: lenderWith({ isFromService: () => true, isGenuine: () => true }),
+    caughtBy: "wrong-signature",
+    and: ["missing-headers", "stale-timestamp", "tampered-body"],
+    run: { withMintAuth: false },
+  },
+  {
+    fault: "checks the signature only if it is present, and no auth header",
+    lender: lenderWith({
+      isFromService: () => true,
+      isGenuine(request) {
+        return request.headers["x-service-signature"] === undefined || right.isGenuine.call(this, request);
+      },
+    }),
+    caughtBy: "missing-headers",
+    run: { withMintAuth: false },
+  },
+  {
+    fault: "ignores the age of a timestamp, and checks no auth header",
+    lender: lenderWith({ isFromService: () => true, isFresh: () => true }),
+    caughtBy: "stale-timestamp",
+    run: { withMintAuth: false },
+  },
+  {
+    fault: "does not include the amount in the signed text, and checks no auth header",
+    lender: lenderWith({
+      isFromService: () => true,
+      signedBody: ({ rawBody }) => rawBody.toString("utf8").replace('"amount":151', '"amount":150'),
+    }),
+    caughtBy: "tampered-body",
+    and: ["another-key", "parallel"],
+    run: { withMintAuth: false },
+  },
   { fault: "mixes up requests that arrive at the same time", lender: overwriting(), caughtBy: "parallel" },
   { fault: "loses requests that arrive at the same time", lender: oneAtATime(), caughtBy: "parallel" },
   {
@@ -155,13 +189,22 @@ test.each(BROKEN)(
 );
 
 test.each([
-  ["does not verify the signature", "wrong-signature", { isGenuine: () => true }],
-  ["answers without success: true", "link", { answerWith: ({ linkId, url }: MadeLink) => ({ link: { linkId, url } }) }],
-  ["rejects a key that is in progress", "same-key-at-once", { linkFor: refusingWhatIsUnderWay() }],
-  ["answers text/html", "content-type", { linkFor: withHeaders({ "Content-Type": "text/html" }) }],
-])("a mint endpoint that %s gets a warning from the check %s", async (_fault, warnedBy, otherwise) => {
+  [
+    "verifies only the auth header",
+    ["wrong-signature", "missing-headers", "stale-timestamp", "tampered-body"],
+    { isGenuine: () => true },
+  ],
+  ["ignores the age of a timestamp", ["stale-timestamp"], { isFresh: () => true }],
+  [
+    "answers without success: true",
+    ["link"],
+    { answerWith: ({ linkId, url }: MadeLink) => ({ link: { linkId, url } }) },
+  ],
+  ["rejects a key that is in progress", ["same-key-at-once"], { linkFor: refusingWhatIsUnderWay() }],
+  ["answers text/html", ["content-type"], { linkFor: withHeaders({ "Content-Type": "text/html" }) }],
+] as const)("a mint endpoint that %s gets warnings from %j, and no failure", async (_fault, warnedBy, otherwise) => {
   const results = await runOn(lenderWith(otherwise), { endpoint: "mint" });
-  expect([namesOf(results, "WARN"), namesOf(results, "FAIL")]).toEqual([[`mint.${warnedBy}`], []]);
+  expect([namesOf(results, "WARN"), namesOf(results, "FAIL")]).toEqual([warnedBy.map((name) => `mint.${name}`), []]);
 });
 
 test("every check of mint endpoints catches at least one fault", () => {

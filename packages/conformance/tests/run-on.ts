@@ -5,6 +5,8 @@ import { KEY, MINT_AUTH, SECOND_KEY, serve, type TestLender } from "./test-lende
 export interface RunDetails {
   readonly endpoint?: "receiver" | "mint";
   readonly withState?: boolean;
+  /** Whether the lender has registered an auth header for mint calls. Default: true. */
+  readonly withMintAuth?: boolean;
   readonly timeoutMs?: number;
   /**
    * How long to wait until the state URL shows an event. Use a short time for a lender that never shows the event,
@@ -15,14 +17,14 @@ export interface RunDetails {
 
 export function settingsFor(
   url: string,
-  { withState = true, timeoutMs = 300_000, stateLagMs = 300_000 }: RunDetails = {},
+  { withState = true, withMintAuth = true, timeoutMs = 300_000, stateLagMs = 300_000 }: RunDetails = {},
 ): Settings {
   return {
     receiver: new URL(`${url}/hooks`),
     mint: new URL(`${url}/mint`),
     key: KEY,
     secondKey: SECOND_KEY,
-    mintAuthHeader: MINT_AUTH,
+    mintAuthHeader: withMintAuth ? MINT_AUTH : undefined,
     state: withState ? `${url}/state/{loan}` : undefined,
     stateAuthHeader: undefined,
     stateLagMs,

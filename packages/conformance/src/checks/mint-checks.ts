@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
+import { HEADERS } from "@collections/signing";
 import { warn, type Check, type Finding } from "./check.ts";
 import { expectRejected } from "./expectation.ts";
 import { readLink } from "./link.ts";
 import type { Settings } from "../stand-in/settings.ts";
+import type { Exchange } from "../stand-in/stand-in.ts";
 
 const REJECTED = [401, 403];
+const MINUTE_MS = 60_000;
 
 /**
  * Checks that the mint endpoint makes valid links, and that it makes them for no other caller than the service.
@@ -68,7 +71,48 @@ export const mintChecks: readonly Check[] = [
     async run(service) {
       const key = { ...service.settings.key, secret: `sk_${randomBytes(16).toString("hex")}` };
       const made = await service.mint("a link request signed with another secret", service.linkRequest(), { key });
-      return expectRejected(made, SIGNATURE, REJECTED).map(asWarning);
+      return forged(service.settings, made, SIGNATURE);
+    },
+  },
+  {
+    name: "mint.missing-headers",
+    title: "A link request without signature or timestamp is rejected",
+    why: "If you only verify a signature when it is present, a forged link request without a signature is answered with a link.",
+    async run(service) {
+      const noSignature = { [HEADERS.signature]: undefined };
+      const noTimestamp = { [HEADERS.timestamp]: undefined };
+      const neither = { ...noSignature, ...noTimestamp, [HEADERS.keyId]: undefined };
+      const findings: Finding[] = [];
+      for (const [what, headers] of [
+        ["a link request without signature", noSignature],
+        ["a link request without timestamp", noTimestamp],
+        ["a link request without signature, timestamp and key id", neither],
+      ] as const) {
+        const made = await service.mint(what, service.linkRequest(), { headers });
+        findings.push(...forged(service.settings, made, SIGNATURE));
+      }
+      return findings;
+    },
+  },
+  {
+    name: "mint.stale-timestamp",
+    title: "A timestamp more than five minutes old is rejected",
+    why: "This limits how long a recorded link request can be sent to you again.",
+    async run(service) {
+      const deviation = { signedAt: Date.now() - 6 * MINUTE_MS };
+      const made = await service.mint("a link request signed six minutes ago", service.linkRequest(), deviation);
+      return forged(service.settings, made, COMPARE_CLOCKS);
+    },
+  },
+  {
+    name: "mint.tampered-body",
+    title: "A body that was changed after signing is rejected",
+    why: "The signature covers the body, so that nobody can change the amount on the way.",
+    async run(service) {
+      const genuine = service.linkRequest({ amount: 150 });
+      const sentBody = genuine.body.replace('"amount":150', '"amount":151');
+      const made = await service.mint("a link request with one digit changed", genuine, { sentBody });
+      return forged(service.settings, made, SIGNATURE);
     },
   },
   {
@@ -96,11 +140,13 @@ export const mintChecks: readonly Check[] = [
 ];
 
 /**
- * Turns the failure of an endpoint that does not verify the signature into a warning. Such an endpoint is still
- * protected by its auth header.
+ * Reports an endpoint that answers a forged link request as if it were valid. With a registered auth header this is only a
+ * warning, because the header still protects the endpoint. contract: Mint-link authentication
  */
-function asWarning(finding: Finding): Finding {
-  return finding.mend === SIGNATURE ? warn(finding.problem, finding.mend) : finding;
+function forged({ mintAuthHeader }: Settings, made: Exchange, mend: string): Finding[] {
+  const findings = expectRejected(made, mend, REJECTED);
+  if (mintAuthHeader === undefined) return findings;
+  return findings.map((finding) => (finding.mend === mend ? warn(finding.problem, mend) : finding));
 }
 
 function needsAuthHeader({ mintAuthHeader }: Settings): string | null {
@@ -114,3 +160,5 @@ const NO_SUCCESS = warn(
 const AUTH = "Compare the whole header with the registered one before anything else, and answer 401 if it differs.";
 const SIGNATURE =
   "Verify X-Service-Signature here as you do for events: with the same secret and formula, over this path.";
+const COMPARE_CLOCKS =
+  "Reject a timestamp that differs from your clock by more than 300,000 milliseconds in either direction. X-Service-Timestamp is in milliseconds.";

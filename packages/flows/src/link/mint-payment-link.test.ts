@@ -282,7 +282,12 @@ describe("a link that the lender does not mint", () => {
     expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
       kind: "payment_link.unavailable",
       sequence: 4,
-      data: { visitId: `vis_${visitId.replaceAll("-", "")}`, amount: 2_500, reason },
+      data: {
+        visitId: `vis_${visitId.replaceAll("-", "")}`,
+        amount: 2_500,
+        reason,
+        detail: expect.stringMatching(/\.$/) as string,
+      },
     });
     // The service does not repeat the failed call. The next request makes a new call.
     twin.mintBehaviour = "ok";

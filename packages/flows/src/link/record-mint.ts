@@ -124,6 +124,7 @@ async function recordNoLink(
     visitId: publicId("vis", visitId),
     amount: toWire(amountMinor, currency),
     reason: reason.unavailable,
+    detail: reason.detail,
   };
   const eventData = [{ kind: "payment_link.unavailable" as const, data }];
   await recordLoanEvents(tx, loan, { caseAfter: loan.worked, eventData }, origin);

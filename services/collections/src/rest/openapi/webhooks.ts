@@ -144,8 +144,9 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
       visitId,
       amount: linkAmount,
       reason: z.enum(UNAVAILABLE_REASONS).meta({ description: "The reason why there is no link." }),
+      detail: z.string().meta({ description: "The reason as a sentence, for a person who reads your log." }),
     }),
-    { visitId: VISIT_ID, amount: 1200, reason: "timeout" },
+    { visitId: VISIT_ID, amount: 1200, reason: "timeout", detail: "No answer came within 10000 ms." },
   ],
   "payment_link.delivered": [
     "The first channel accepted the message with the link",
