@@ -1,6 +1,7 @@
 import { type Agent, type Dispatcher, errors } from "undici";
 import { CappedBody } from "./capped-body.ts";
-import { explainFailure, type FailureCause } from "./failure.ts";
+import { explainFailure } from "./failure.ts";
+import type { FailureCause } from "./failure-reason.ts";
 
 /**
  * The result of a request. `answer`: a status line arrived in time, with a complete or incomplete body. `failure`: no status

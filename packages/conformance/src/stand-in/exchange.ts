@@ -89,5 +89,7 @@ export function detailOf(error: Error & { code?: string }): string {
   if (code === "ECONNREFUSED") return "connection refused: nothing listens on this port (ECONNREFUSED)";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the host name is unknown (${code})`;
   if (code === "ECONNRESET" || code === "EPIPE") return `the connection was closed without an answer (${code})`;
+  // An error of OpenSSL: its message has the place in OpenSSL's source code.
+  if ("library" in error && "reason" in error) return `TLS failed: ${String(error.reason)} (${code})`;
   return `${error.message || "the connection failed"}${code === "" ? "" : ` (${code})`}`;
 }
