@@ -56,7 +56,7 @@ export type FailureCause = {
   reason: FailureReason;
   /** The code of the underlying error, such as ECONNREFUSED. Some reasons have none. */
   systemCode?: string;
-  /** OpenSSL's description of an error of TLS, such as `EE certificate key too weak`. */
+  /** The words of OpenSSL for an error of TLS, such as `EE certificate key too weak`, or what is not HTTP in an answer. */
   words?: string;
   /** The time limit of a request that took too long. */
   timeoutMs?: number;

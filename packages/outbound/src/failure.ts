@@ -1,5 +1,6 @@
 import { AssertionError } from "node:assert";
 import { errors } from "undici";
+import { InvalidAnswerError } from "./answer-stream.ts";
 import { ForbiddenAddressError } from "./guarded-connector.ts";
 import type { FailureCause, FailureCode, FailureReason } from "./failure-reason.ts";
 import { errnoOf, NameNotResolvedError } from "./name-resolution.ts";
@@ -44,7 +45,7 @@ export function explainFailure(error: Error): FailureCause {
     return { code: "CONNECT", reason: "OWN_NETWORK_FAILED", systemCode: errno, ownFault: true };
   }
   if (errno === "ETIMEDOUT") return theirFault("TIMEOUT", "NO_CONNECTION_IN_TIME");
-  if (isNotHttp(error)) return theirFault("CONNECT", "NOT_HTTP");
+  if (isNotHttp(error)) return notHttp(error);
   return theirFault("CONNECT", CONNECT_REASONS[errno] ?? "CONNECTION_FAILED", errno);
 }
 
@@ -76,13 +77,24 @@ function isOwnFault(error: Error): boolean {
 }
 
 /**
- * Returns whether the error means that the answer was not valid HTTP. Undici has three error types for this: a
- * SocketError for an unexpected status 100 or change of protocol, an AssertionError for a status below 100, and an
- * HTTPParserError for everything else.
+ * Returns whether the error means that the answer was not valid HTTP. Most are found by
+ * `readAnswers`. Undici has three error types for the others: a SocketError for bytes after an answer, an AssertionError
+ * for an odd status, and an HTTPParserError for everything else.
  */
 function isNotHttp(error: Error): boolean {
-  if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return true;
+  if (error instanceof InvalidAnswerError || error instanceof errors.HTTPParserError || error instanceof AssertionError)
+    return true;
   return error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message);
+}
+
+function notHttp(error: Error): FailureCause {
+  const words = error instanceof InvalidAnswerError ? error.problem : wordsOfParser(error);
+  return { ...theirFault("CONNECT", "NOT_HTTP"), ...(words !== undefined && { words }) };
+}
+
+/** Returns the reason that undici's parser has put in brackets. */
+function wordsOfParser({ message }: Error): string | undefined {
+  return /\(([^()]+)\)$/.exec(message)?.[1];
 }
 
 function theirFault(code: FailureCode, reason: FailureReason, systemCode?: string): FailureCause {

@@ -3,16 +3,15 @@ import { callbackify } from "node:util";
 import type { buildConnector } from "undici";
 import { forbiddenRange } from "./address-rule.ts";
 import { type AllowList, isListed } from "./allow-list.ts";
+import { readAnswers } from "./answer-stream.ts";
 import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
-import { createSocketOpener, type OpenedSocket } from "./open-socket.ts";
+import { createSocketOpener } from "./open-socket.ts";
 
 /**
  * The maximum number of a host's addresses that are tried, in the order of the DNS answer. The answer can have thousands
  * of addresses.
  */
 const MAX_ADDRESSES_TRIED = 10;
-/** The maximum number of bytes that one read of a socket returns: see `limitReads`. */
-const MAX_READ_BYTES = 1_024;
 
 /**
  * The host name resolves to an address that is not public unicast. The error does not contain the address, because the
@@ -48,7 +47,7 @@ export function createGuardedConnector(options: GuardOptions): buildConnector.co
     const open = isListed(options.allow, hostname, port) ? openListed : openPublic;
     open(target, (error, opened) => {
       if (error !== null) return callback(error, null);
-      limitReads(opened);
+      readAnswers(opened);
       callback(null, opened.socket);
     });
   };
@@ -82,21 +81,6 @@ async function resolveSome(resolve: ResolveName, hostname: string): Promise<[Res
   const [first, ...others] = addresses.slice(0, MAX_ADDRESSES_TRIED);
   if (first === undefined) throw new NameNotResolvedError(hostname, undefined);
   return [first, ...others];
-}
-
-/**
- * Limits the bytes that one read returns, and makes reads return nothing once the socket is destroyed. Undici parses
- * each read to its end, even after too many headers, and creates an error for each further header. A read of 64 KiB
- * would block this process for 0.5 s.
- */
-function limitReads({ socket, watch }: OpenedSocket): void {
-  const read = socket.read.bind(socket);
-  socket.read = function readSome(size = MAX_READ_BYTES): unknown {
-    if (socket.destroyed) return null;
-    const chunk: unknown = read(Math.min(size, socket.readableLength));
-    if (chunk !== null) watch.noteAnswer();
-    return chunk;
-  };
 }
 
 function defaultPort(protocol: string): number {

@@ -31,8 +31,13 @@ export type OutboundRequest = {
   body?: Uint8Array | string;
   /** The time limit for everything: DNS, connection, TLS, headers and body. */
   timeoutMs: number;
-  /** The maximum number of bytes of the body that are read. The rest is cut off. Default: 65,536. */
+  /** The maximum number of bytes of the decoded body that are read. The rest is cut off. Default: 65,536. */
   maxBodyBytes?: number;
+  /**
+   * Opens a connection for this request alone, and closes it after the answer. A server may close an idle connection at
+   * the moment when the next request is sent on it. Such a request is lost, and nobody knows whether it took effect.
+   */
+  freshConnection?: boolean;
   signal?: AbortSignal;
 };
 
@@ -96,7 +101,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         origin: destination.origin,
         path: destination.path,
         method: outgoing.method,
-        headers: withUserAgent(outgoing.headers ?? {}, userAgent),
+        headers: withDefaults(outgoing.headers ?? {}, userAgent),
         body: outgoing.body ?? null,
       },
       {
@@ -104,6 +109,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         maxBodyBytes,
         signal: outgoing.signal,
       },
+      outgoing.freshConnection === true,
     );
     running.add(answer);
     return answer.finally(() => running.delete(answer));
@@ -143,9 +149,9 @@ function loadedOnce(allow: AllowList, options: OutboundOptions): Transport {
     loaded = createTransport(allow, options);
   }
   return {
-    async exchange(request, limits) {
+    async exchange(request, limits, isAlone) {
       if (!loaded) await (loading ??= load());
-      return isDestroyed ? CLOSED : loaded!.exchange(request, limits);
+      return isDestroyed ? CLOSED : loaded!.exchange(request, limits, isAlone);
     },
     async destroy() {
       isDestroyed = true;
@@ -179,7 +185,13 @@ function cachedDestinations(allow: AllowList): (url: string) => Destination {
   };
 }
 
-function withUserAgent(headers: Record<string, string>, userAgent: string): Record<string, string> {
-  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
-  return isGiven ? headers : { ...headers, "User-Agent": userAgent };
+/** Adds the headers that the caller has not given, in any case of their names. */
+function withDefaults(headers: Record<string, string>, userAgent: string): Record<string, string> {
+  const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  return {
+    ...headers,
+    ...(!given.has("user-agent") && { "User-Agent": userAgent }),
+    // Answers are small, and some servers send compressed answers to a request without this header.
+    ...(!given.has("accept-encoding") && { "Accept-Encoding": "identity" }),
+  };
 }

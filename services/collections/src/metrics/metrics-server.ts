@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { Logger } from "pino";
+import { reduceAbsoluteTarget } from "../http/absolute-target.ts";
 import { listen, urlOf } from "../http/listen.ts";
 import type { MetricsAddress } from "../settings/config.ts";
 import type { Metrics } from "./metrics.ts";
@@ -19,6 +20,7 @@ export async function startMetricsServer(
   log: Logger,
 ): Promise<MetricsServer> {
   const server = createServer({ headersTimeout: HEADERS_WITHIN_MS }, (request, response) => {
+    reduceAbsoluteTarget(request);
     const path = request.url?.split("?", 1)[0];
     if (request.method !== "GET" || path !== "/metrics") {
       response.writeHead(404, { "content-type": "text/plain" }).end("Only GET /metrics is served here.\n");
