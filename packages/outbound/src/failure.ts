@@ -4,23 +4,8 @@ import { InvalidAnswerError } from "./answer-stream.ts";
 import { ForbiddenAddressError } from "./guarded-connector.ts";
 import type { FailureCause, FailureCode, FailureReason } from "./failure-reason.ts";
 import { errnoOf, NameNotResolvedError } from "./name-resolution.ts";
+import { OWN_DNS_ERRNOS, OWN_ERRNOS } from "./own-fault.ts";
 import { isTlsError, TlsError } from "./tls-failure.ts";
-
-/** Errors that our own machine or network caused, and not the server. */
-const OWN_ERRNOS = new Set([
-  "EACCES",
-  "EADDRNOTAVAIL",
-  "EMFILE",
-  "ENETDOWN",
-  "ENETUNREACH",
-  "ENFILE",
-  "ENOBUFS",
-  "ENOMEM",
-  "EPERM",
-]);
-
-/** Resolver errors with a cause on our side: our machine or network failed, or our DNS server did not answer. */
-const OWN_DNS_ERRNOS = new Set([...OWN_ERRNOS, "EAI_AGAIN", "EAI_MEMORY", "EAI_SYSTEM", "ECONNREFUSED", "ETIMEOUT"]);
 
 const CONNECT_REASONS: Record<string, FailureReason> = {
   ECONNREFUSED: "CONNECTION_REFUSED",

@@ -2,7 +2,8 @@ import { Agent, Client, type Dispatcher } from "undici";
 import type { AllowList } from "./allow-list.ts";
 import { exchange, type ExchangeLimits, type OutboundAnswer } from "./exchange.ts";
 import { createGuardedConnector } from "./guarded-connector.ts";
-import { createDnsResolver, resolveBySystem, type ResolveName } from "./name-resolution.ts";
+import { createDnsResolver, resolveBySystem, type ResolveName, watched } from "./name-resolution.ts";
+import type { OwnFaultWatch } from "./own-fault.ts";
 
 /** A request of undici with its origin. */
 export type RequestToDispatch = Dispatcher.DispatchOptions & { readonly origin: string };
@@ -22,14 +23,20 @@ interface SocketOptions {
   readonly ca?: string;
 }
 
+/** The parts of an `Outbound` that its transport uses. */
+export interface TransportParts {
+  readonly allow: AllowList;
+  readonly watch: OwnFaultWatch;
+}
+
 const DEFAULT_MAX_SOCKETS_PER_ORIGIN = 64;
 const MAX_HEADER_BYTES = 16_384;
 /** The longest time that an idle socket is kept, even if the server offers a longer time. */
 const MAX_KEEP_ALIVE_MS = 60_000;
 
 /** Makes the transport of a process. Only this file and the files below it load undici. */
-export function createTransport(allow: AllowList, options: SocketOptions): Transport {
-  const connection = connectionOptions(allow, options);
+export function createTransport(parts: TransportParts, options: SocketOptions): Transport {
+  const connection = connectionOptions(parts, options);
   const agent = new Agent({
     ...connection,
     connections: options.maxSocketsPerOrigin ?? DEFAULT_MAX_SOCKETS_PER_ORIGIN,
@@ -57,12 +64,12 @@ export function createTransport(allow: AllowList, options: SocketOptions): Trans
   };
 }
 
-function connectionOptions(allow: AllowList, options: SocketOptions): Client.Options {
+function connectionOptions({ allow, watch }: TransportParts, options: SocketOptions): Client.Options {
   return {
     connect: createGuardedConnector({
       allow,
-      resolvePublic: options.resolve ?? createDnsResolver(),
-      resolveListed: options.resolve ?? resolveBySystem,
+      resolvePublic: watched(options.resolve ?? createDnsResolver(), watch, "dns"),
+      resolveListed: watched(options.resolve ?? resolveBySystem, watch, "system"),
       ca: options.ca,
     }),
     pipelining: 1,
