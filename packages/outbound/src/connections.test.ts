@@ -143,6 +143,13 @@ test("a name is resolved once for each connection, not for each request", async 
   expect([asked, origin.connections]).toEqual([1, 1]);
 });
 
+test("a host whose IPv6 address does not answer is reached by IPv4", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
+  const resolve = async () => [{ address: "::1", family: 6 }, ...LOOPBACK];
+  const outbound = open({ allow: "lender.test:*", resolve });
+  expect(await post(outbound, `http://lender.test:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
+});
+
 test("a name in the allow list is resolved by the operating system", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
   const outbound = open({ allow: `localhost:${origin.port}` });
