@@ -49,7 +49,7 @@ export function readAnswers({ socket, watch }: OpenedSocket): void {
       if (chunk === null) return null;
       watch.noteAnswer();
       if (head === undefined) return chunk;
-      addToHead(Buffer.concat([head, chunk]));
+      addToHead(head.length === 0 ? chunk : Buffer.concat([head, chunk]));
     }
   };
 
@@ -65,13 +65,16 @@ export function readAnswers({ socket, watch }: OpenedSocket): void {
     const end = endOf(bytes);
     if (end === undefined) {
       const isHttp = START.subarray(0, bytes.length).equals(bytes.subarray(0, START.length));
-      if (isHttp && bytes.length <= MAX_REPAIRED_BYTES) head = bytes;
+      // A slice would keep the whole buffer of the network read in memory.
+      if (isHttp && bytes.length <= MAX_REPAIRED_BYTES) head = Buffer.from(bytes);
       else pass(bytes);
       return;
     }
-    const answer = readHead(bytes.toString("latin1", 0, end));
+    const text = bytes.toString("latin1", 0, end);
+    const answer = readHead(text);
     if (answer.kind === "invalid") return void socket.destroy(new InvalidAnswerError(answer.problem));
     if (answer.kind === "interim") return addToHead(bytes.subarray(end));
+    if (answer.text === text) return pass(bytes);
     pass(Buffer.concat([Buffer.from(answer.text, "latin1"), bytes.subarray(end)]));
   }
 
