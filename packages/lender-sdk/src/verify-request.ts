@@ -1,4 +1,11 @@
-import { checkTimestamp, HEADERS, type Secret, type TimestampVerdict, verify } from "@collections/signing";
+import {
+  checkTimestamp,
+  HEADERS,
+  readRequestTarget,
+  type Secret,
+  type TimestampVerdict,
+  verify,
+} from "@collections/signing";
 
 /**
  * Your secrets by the id of the API key. During a key rotation, pass the secrets of both keys. A function may read the
@@ -16,7 +23,10 @@ export type HeaderSource =
 /** A request that claims to come from the service: a webhook or a mint call. */
 export interface ReceivedRequest {
   readonly method: string;
-  /** The path as it was requested, with its percent-encoding. Everything from `?` on is ignored. */
+  /**
+   * The path as it was requested, with its percent-encoding. Everything from `?` on is ignored, and so are the scheme and
+   * the host of a whole URL, which some proxies send.
+   */
   readonly path: string;
   readonly headers: HeaderSource;
   /** The bytes as they arrived. */
@@ -51,7 +61,8 @@ export async function verifyRequest(
   secrets: Secrets,
   nowMs: number = Date.now(),
 ): Promise<RequestVerdict> {
-  const { method, path, headers, body } = request;
+  const { method, headers, body } = request;
+  const { path } = readRequestTarget(request.path);
   const keyId = headerOf(headers, HEADERS.keyId);
   if (!keyId) return { ok: false, code: "MISSING_KEY_ID", detail: `The ${HEADERS.keyId} header is missing.` };
   const signature = headerOf(headers, HEADERS.signature);

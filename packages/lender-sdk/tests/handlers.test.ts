@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, request as httpRequest, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
 import { afterFile } from "@collections/testing";
@@ -80,6 +80,18 @@ describe("expressHandler in node:http", () => {
     const { receiver } = aReceiver();
     const url = await listening((request, response) => void expressHandler(receiver)(request, response));
     expect(await post(url, anEvent("LN-1", 1), `${PATH}?from=us`)).toMatchObject({ status: 200 });
+  });
+
+  test("verifies the path of a whole URL that a proxy sends", async () => {
+    const { receiver, applied } = aReceiver();
+    const url = await listening((request, response) => void expressHandler(receiver)(request, response));
+    const { headers, body } = aWebhook(anEvent("LN-1", 1));
+    const target = `http://lender.example${PATH}?from=us`;
+    const request = httpRequest(url, { method: "POST", path: target, headers });
+    const [response] = (await once(request.end(body), "response")) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    expect(applied).toHaveLength(1);
   });
 
   test("answers 413 to an endless body, and stops reading it", async () => {

@@ -44,6 +44,37 @@ test("if the server has closed an idle connection, the next request is sent once
   expect(origin.connections).toBe(2);
 });
 
+test("a fresh connection is opened for one request, and closed afterwards", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
+  const outbound = open({ allow: "127.0.0.1:*" });
+  for (const freshConnection of [false, true, true, false]) {
+    expect(await post(outbound, origin.url, { freshConnection })).toMatchObject({ kind: "answer", status: 200 });
+  }
+  expect(origin.connections).toBe(3);
+  expect(origin.requests.map((request) => /\r\nconnection: close\r\n/i.test(request))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  await expect.poll(() => openConnections(origin.server)).toBe(1);
+});
+
+test("a request on a fresh connection cannot be lost to a closing idle connection", async () => {
+  // The second request on a connection is read after the server has decided to close the connection.
+  const served = new Set<unknown>();
+  await using origin = await openOrigin((socket) => {
+    if (served.has(socket)) socket.resetAndDestroy();
+    else socket.write(answer("200 OK"));
+    served.add(socket);
+  });
+  const outbound = open({ allow: "127.0.0.1:*" });
+  expect(await post(outbound, origin.url)).toMatchObject({ kind: "answer" });
+  expect(await post(outbound, origin.url)).toMatchObject({ kind: "failure", requestSent: true });
+  expect(await post(outbound, origin.url)).toMatchObject({ kind: "answer" });
+  expect(await post(outbound, origin.url, { freshConnection: true })).toMatchObject({ kind: "answer" });
+});
+
 test("an origin that does not answer delays neither other origins nor its own next request", async () => {
   await using hanging = await openOrigin((socket, request) => {
     if (request.endsWith("again")) socket.write(answer("200 OK"));
@@ -110,6 +141,13 @@ test("a name is resolved once for each connection, not for each request", async 
     expect(await post(outbound, `https://lender.test:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
   }
   expect([asked, origin.connections]).toEqual([1, 1]);
+});
+
+test("a host whose IPv6 address does not answer is reached by IPv4", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
+  const resolve = async () => [{ address: "::1", family: 6 }, ...LOOPBACK];
+  const outbound = open({ allow: "lender.test:*", resolve });
+  expect(await post(outbound, `http://lender.test:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
 });
 
 test("a name in the allow list is resolved by the operating system", async () => {

@@ -1,6 +1,8 @@
-import { type Agent, type Dispatcher, errors } from "undici";
+import { type Dispatcher, errors } from "undici";
 import { CappedBody } from "./capped-body.ts";
-import { explainFailure, type FailureCause } from "./failure.ts";
+import { BodyDecoder, type ContentCoding, contentCodingOf } from "./content-coding.ts";
+import { explainFailure } from "./failure.ts";
+import type { FailureCause } from "./failure-reason.ts";
 
 /**
  * The result of a request. `answer`: a status line arrived in time, with a complete or incomplete body. `failure`: no status
@@ -12,10 +14,18 @@ export type OutboundAnswer =
       status: number;
       /** The headers by name in lower case. Values of repeated headers are joined by ", ". */
       headers: Record<string, string>;
-      /** The body as it was sent, not decompressed, at most `maxBodyBytes`. */
+      /**
+       * The decoded body, at most `maxBodyBytes`. gzip, deflate and br are decoded, although no request asks for them.
+       * Empty for another coding.
+       */
       body: Buffer;
-      /** The reason why the body is incomplete, or false. */
-      bodyCut: false | "too_large" | "deadline" | "broken";
+      /**
+       * The reason why the body is incomplete, or false. `unknown_coding`: `contentCoding` is not decoded.
+       * `invalid_coding`: the body is not valid in `contentCoding`.
+       */
+      bodyCut: false | "too_large" | "deadline" | "broken" | "unknown_coding" | "invalid_coding";
+      /** The Content-Encoding of the body in lower case, if it has one. */
+      contentCoding?: string;
       durationMs: number;
     }
   | OutboundFailure;
@@ -38,10 +48,10 @@ type BodyCut = Extract<OutboundAnswer, { kind: "answer" }>["bodyCut"];
 /**
  * Sends a request once and collects the answer. Stops when the answer is complete, broken or too large, or too late.
  */
-export function exchange(agent: Agent, request: Dispatcher.DispatchOptions, limits: ExchangeLimits) {
+export function exchange(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, limits: ExchangeLimits) {
   return new Promise<OutboundAnswer>((settle, reject) => {
     const handler = new Exchange(limits, settle, reject);
-    if (!handler.isOver) agent.dispatch(request, handler);
+    if (!handler.isOver) dispatcher.dispatch(request, handler);
   });
 }
 
@@ -56,7 +66,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #deadline: NodeJS.Timeout;
   readonly #body: CappedBody;
   #controller: Dispatcher.DispatchController | undefined;
-  #head: { status: number; headers: Record<string, string> } | undefined;
+  #head: { status: number; headers: Record<string, string>; contentCoding?: string } | undefined;
+  #coding: ContentCoding | undefined;
+  #decoder: BodyDecoder | undefined;
+  #encodedBytes = 0;
+  /** Set when the connection has ended, or has brought the whole body. Decoding may take longer. */
+  #received: "complete" | "broken" | undefined;
   isOver = false;
 
   constructor(limits: ExchangeLimits, settle: (answer: OutboundAnswer) => void, reject: (error: Error) => void) {
@@ -83,22 +98,49 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status >= 200) this.#head = { status, headers: joinHeaders(headers) };
+    if (status < 200) return;
+    const joined = joinHeaders(headers);
+    this.#coding = contentCodingOf(joined["content-encoding"]);
+    this.#head = { status, headers: joined, ...(this.#coding && { contentCoding: this.#coding.name }) };
+    if (this.#coding?.isKnown === true) this.#decoder = this.#openDecoder(this.#coding.name);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return;
-    if (!this.#body.add(chunk)) this.#finish("too_large");
+    if (this.#coding === undefined) return this.#keep(chunk);
+    this.#encodedBytes += chunk.length;
+    // A valid body is hardly longer with its coding than without. A longer one would fill the memory of the decoder.
+    if (this.#encodedBytes > maxEncodedBytes(this.#limits)) return this.#finish("too_large");
+    this.#decoder?.write(chunk);
   }
 
   onResponseEnd(): void {
-    this.#finish(false);
+    if (this.isOver) return;
+    this.#received = "complete";
+    if (this.#decoder) this.#decoder.end();
+    else this.#finish(this.#coding !== undefined && this.#encodedBytes > 0 ? "unknown_coding" : false);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (isCallersBug(error)) this.#end(() => this.#reject(error));
-    else if (this.#head !== undefined) this.#finish("broken");
-    else this.#fail(explainFailure(error));
+    if (this.isOver) return;
+    if (isCallersBug(error)) return this.#end(() => this.#reject(error));
+    if (this.#head === undefined) return this.#fail(explainFailure(error));
+    this.#received = "broken";
+    if (this.#decoder) this.#decoder.end();
+    else this.#finish("broken");
+  }
+
+  #openDecoder(coding: string): BodyDecoder {
+    const isBroken = () => this.#received === "broken";
+    return new BodyDecoder(coding, {
+      onData: (chunk) => this.#keep(chunk),
+      onEnd: () => this.#finish(isBroken() ? "broken" : false),
+      onInvalid: () => this.#finish(isBroken() ? "broken" : "invalid_coding"),
+    });
+  }
+
+  #keep(chunk: Buffer): void {
+    if (!this.isOver && !this.#body.add(chunk)) this.#finish("too_large");
   }
 
   readonly #onDeadline = (): void => {
@@ -117,7 +159,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (head === undefined) throw new Error("The end of an answer was reported before its status line.");
     this.#end((durationMs) => {
       const answer = { kind: "answer" as const, ...head, body: this.#body.bytes(), bodyCut, durationMs };
-      if (bodyCut === false) onceConnectionIsFree(() => this.#settle(answer));
+      if (this.#received === "complete") onceConnectionIsFree(() => this.#settle(answer));
       else this.#settle(answer);
     });
   }
@@ -131,11 +173,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.isOver) return;
     this.isOver = true;
     clearTimeout(this.#deadline);
+    this.#decoder?.destroy();
     this.#limits.signal?.removeEventListener("abort", this.#onAbort);
     report(Math.round(performance.now() - this.#startedAt));
     // After a complete answer, the abort has no effect, and the connection stays open for the next request.
     this.#controller?.abort(ENDED_BY_US);
   }
+}
+
+function maxEncodedBytes({ maxBodyBytes }: ExchangeLimits): number {
+  return Math.ceil(maxBodyBytes * 1.01) + 1_024;
 }
 
 function isCallersBug(error: Error): boolean {

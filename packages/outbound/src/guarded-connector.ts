@@ -1,25 +1,17 @@
-import type { LookupFunction, Socket } from "node:net";
-import { getCACertificates } from "node:tls";
+import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
-import { buildConnector } from "undici";
+import type { buildConnector } from "undici";
 import { forbiddenRange } from "./address-rule.ts";
 import { type AllowList, isListed } from "./allow-list.ts";
+import { readAnswers } from "./answer-stream.ts";
 import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
+import { createSocketOpener } from "./open-socket.ts";
 
-/** The time limit of an attempt to connect. The attempt may outlast the request that started it. */
-const CONNECT_TIMEOUT_MS = 10_000;
-/**
- * For a host with several addresses: how long one attempt to connect runs before an attempt with the next address starts
- * as well. Node's default of 250 ms is too short for distant hosts.
- */
-const NEXT_ADDRESS_AFTER_MS = 1_000;
 /**
  * The maximum number of a host's addresses that are tried, in the order of the DNS answer. The answer can have thousands
  * of addresses.
  */
 const MAX_ADDRESSES_TRIED = 10;
-/** The maximum number of bytes that one read of a socket returns: see `limitReads`. */
-const MAX_READ_BYTES = 1_024;
 
 /**
  * The host name resolves to an address that is not public unicast. The error does not contain the address, because the
@@ -47,15 +39,16 @@ export type GuardOptions = {
  * cannot redirect it. An address that is written in the URL itself is checked by `checkUrl`.
  */
 export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
-  const connectPublic = createConnector(createCheckedLookup(options.resolvePublic), options.ca);
-  const connectListed = createConnector(lookupWith(options.resolveListed), options.ca);
+  const openPublic = createSocketOpener(createCheckedLookup(options.resolvePublic), options.ca);
+  const openListed = createSocketOpener(lookupWith(options.resolveListed), options.ca);
   return function connect(target, callback) {
     const port = target.port === "" ? defaultPort(target.protocol) : Number(target.port);
     const hostname = target.hostname.includes(":") ? `[${target.hostname}]` : target.hostname;
-    const connector = isListed(options.allow, hostname, port) ? connectListed : connectPublic;
-    connector(target, (...outcome) => {
-      if (outcome[0] === null) limitReads(outcome[1]);
-      callback(...outcome);
+    const open = isListed(options.allow, hostname, port) ? openListed : openPublic;
+    open(target, (error, opened) => {
+      if (error !== null) return callback(error, null);
+      readAnswers(opened);
+      callback(null, opened.socket);
     });
   };
 }
@@ -66,20 +59,6 @@ export function createCheckedLookup(resolve: ResolveName): LookupFunction {
     const addresses = await resolve(hostname);
     if (addresses.some(({ address }) => forbiddenRange(address) !== null)) throw new ForbiddenAddressError(hostname);
     return addresses;
-  });
-}
-
-function createConnector(lookup: LookupFunction, ca: string | undefined): buildConnector.connector {
-  return buildConnector({
-    lookup,
-    timeout: CONNECT_TIMEOUT_MS,
-    // HTTP/2 is switched off, because it resends requests when a connection is lost. Only the caller may send a request
-    // again.
-    allowH2: false,
-    rejectUnauthorized: true,
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
-    ...(ca === undefined ? {} : { ca: [...getCACertificates("default"), ca] }),
   });
 }
 
@@ -102,18 +81,6 @@ async function resolveSome(resolve: ResolveName, hostname: string): Promise<[Res
   const [first, ...others] = addresses.slice(0, MAX_ADDRESSES_TRIED);
   if (first === undefined) throw new NameNotResolvedError(hostname, undefined);
   return [first, ...others];
-}
-
-/**
- * Limits the bytes that one read returns, and makes reads return nothing once the socket is destroyed. Undici parses
- * each read to its end, even after too many headers, and creates an error for each further header. A read of 64 KiB
- * would block this process for 0.5 s.
- */
-function limitReads(socket: Socket): void {
-  const read = socket.read.bind(socket);
-  socket.read = function readSome(size = MAX_READ_BYTES): unknown {
-    return socket.destroyed ? null : read(Math.min(size, socket.readableLength));
-  };
 }
 
 function defaultPort(protocol: string): number {

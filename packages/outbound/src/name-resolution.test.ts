@@ -1,6 +1,12 @@
 import { createSocket } from "node:dgram";
+import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
-import { expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type DnsServers, SYSTEM_DNS_SERVERS, versionOf } from "./dns-servers.ts";
 import { createDnsResolver, resolveBySystem } from "./name-resolution.ts";
 
 const NO_ERROR = 0;
@@ -16,7 +22,7 @@ test("the DNS resolver finds IPv4 and IPv6 addresses of a name", async () => {
     [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
     [AAAA]: { code: NO_ERROR, data: [0x26, 6, 0x47, 0, ...Array<number>(11).fill(0), 1] },
   });
-  expect(await createDnsResolver([dns.address])("lender.example")).toEqual([
+  expect(await createDnsResolver(fixed(dns.address))("lender.example")).toEqual([
     { address: "93.184.216.34", family: 4 },
     { address: "2606:4700::1", family: 6 },
   ]);
@@ -27,7 +33,9 @@ test("the DNS resolver returns the IPv4 addresses if the query for IPv6 addresse
     [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
     [AAAA]: { code: SERVER_FAILED },
   });
-  expect(await createDnsResolver([dns.address])("lender.example")).toEqual([{ address: "93.184.216.34", family: 4 }]);
+  expect(await createDnsResolver(fixed(dns.address))("lender.example")).toEqual([
+    { address: "93.184.216.34", family: 4 },
+  ]);
 });
 
 test.each([
@@ -36,27 +44,94 @@ test.each([
   ["ESERVFAIL", SERVER_FAILED],
 ])("the DNS resolver rejects with %s if neither the IPv4 nor the IPv6 query finds an address", async (errno, code) => {
   await using dns = await openDnsServer({ [A]: { code }, [AAAA]: { code } });
-  await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: errno });
+  await expect(createDnsResolver(fixed(dns.address))("lender.example")).rejects.toMatchObject({ code: errno });
 });
 
 test("the DNS resolver rejects with ECONNREFUSED, not with ENOTFOUND, if no DNS server runs", async () => {
   const dns = await openDnsServer({});
   await dns[Symbol.asyncDispose]();
-  await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  await expect(createDnsResolver(fixed(dns.address))("lender.example")).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
 
 test("resolveBySystem resolves localhost", async () => {
   expect((await resolveBySystem("localhost")).map(({ address }) => address)).toContain("127.0.0.1");
 });
 
+describe("DNS servers that change while the process runs", () => {
+  const ZONE: Zone = { [A]: { code: NO_ERROR, data: [93, 184, 216, 34] }, [AAAA]: { code: NO_SUCH_NAME } };
+  const ADDRESS = [{ address: "93.184.216.34", family: 4 }];
+
+  test("are used by the next query after the file has changed", async () => {
+    await using first = await openDnsServer({ [A]: { code: NO_SUCH_NAME }, [AAAA]: { code: NO_SUCH_NAME } });
+    await using second = await openDnsServer(ZONE);
+    await using file = await aFile(first.address);
+    const resolve = createDnsResolver(file.servers);
+    await expect(resolve("lender.example")).rejects.toMatchObject({ code: "ENOTFOUND" });
+    await file.write(second.address);
+    await expect.poll(() => resolve("lender.example").catch(() => undefined)).toEqual(ADDRESS);
+  });
+
+  test("are read again at once if no server answers", async () => {
+    const gone = await openDnsServer({});
+    await gone[Symbol.asyncDispose]();
+    await using newest = await openDnsServer(ZONE);
+    const lists = [[gone.address], [newest.address]];
+    const resolve = createDnsResolver(serversOf(() => lists.shift() ?? [newest.address]));
+    expect(await resolve("lender.example")).toEqual(ADDRESS);
+  });
+
+  test("are used by the next query if the same servers answer again", async () => {
+    const gone = await openDnsServer({});
+    await gone[Symbol.asyncDispose]();
+    const resolve = createDnsResolver(fixed(gone.address));
+    await expect(resolve("lender.example")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await using _back = await openDnsServer(ZONE, gone.port);
+    expect(await resolve("lender.example")).toEqual(ADDRESS);
+  });
+});
+
+test("SYSTEM_DNS_SERVERS reads the servers of this machine", async () => {
+  expect(SYSTEM_DNS_SERVERS.open({}).getServers().length).toBeGreaterThan(0);
+  expect(await SYSTEM_DNS_SERVERS.version()).toEqual(await SYSTEM_DNS_SERVERS.version());
+});
+
+function fixed(...addresses: string[]): DnsServers {
+  return serversOf(() => addresses);
+}
+
+function serversOf(read: () => string[], version = async () => "same"): DnsServers {
+  return {
+    open(options) {
+      const resolver = new Resolver(options);
+      resolver.setServers(read());
+      return resolver;
+    },
+    version,
+  };
+}
+
+/** Writes a file with the addresses of DNS servers, one per line, and reads them from there. */
+async function aFile(...first: string[]) {
+  const folder = await mkdtemp(join(tmpdir(), "resolv-"));
+  const path = join(folder, "resolv.conf");
+  const write = (...addresses: string[]) => writeFile(path, addresses.join("\n"));
+  await write(...first);
+  const servers = serversOf(
+    () => readFileSync(path, "utf8").split("\n"),
+    () => versionOf(path),
+  );
+  return { servers, write, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
 /** Starts a DNS server on 127.0.0.1 that gives the same answer for every name. */
-async function openDnsServer(zone: Zone): Promise<AsyncDisposable & { address: string }> {
+async function openDnsServer(zone: Zone, port = 0): Promise<AsyncDisposable & { address: string; port: number }> {
   const socket = createSocket("udp4");
-  socket.on("message", (query, { port, address }) => socket.send(answerTo(query, zone), port, address));
-  socket.bind(0, "127.0.0.1");
+  socket.on("message", (query, asker) => socket.send(answerTo(query, zone), asker.port, asker.address));
+  socket.bind(port, "127.0.0.1");
   await once(socket, "listening");
   return {
     address: `127.0.0.1:${socket.address().port}`,
+    port: socket.address().port,
     async [Symbol.asyncDispose]() {
       socket.close();
       await once(socket, "close");

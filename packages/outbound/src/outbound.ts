@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type AllowList, parseAllowList } from "./allow-list.ts";
 import type { OutboundAnswer } from "./exchange.ts";
 import type { ResolveName } from "./name-resolution.ts";
-import type { Transport } from "./transport.ts";
+import { type OwnFault, type OwnFaultAlarm, OwnFaultWatch } from "./own-fault.ts";
+import type { Transport, TransportParts } from "./transport.ts";
 import { checkUrl } from "./url-rule.ts";
 
 /** The maximum number of cached URLs. Each has at most 2,048 characters. */
@@ -21,6 +22,8 @@ export type OutboundOptions = {
   userAgent?: string;
   /** A PEM certificate that is trusted in addition to the certificates of the system. */
   ca?: string;
+  /** Called when our own DNS or network has failed for a minute, and when it works again. */
+  ownFaultAlarm?: OwnFaultAlarm;
 };
 
 /** One request, which is sent once. If `url` does not pass `checkUrl`, the result is the failure `BLOCKED_ADDRESS`. */
@@ -31,8 +34,13 @@ export type OutboundRequest = {
   body?: Uint8Array | string;
   /** The time limit for everything: DNS, connection, TLS, headers and body. */
   timeoutMs: number;
-  /** The maximum number of bytes of the body that are read. The rest is cut off. Default: 65,536. */
+  /** The maximum number of bytes of the decoded body that are read. The rest is cut off. Default: 65,536. */
   maxBodyBytes?: number;
+  /**
+   * Opens a connection for this request alone, and closes it after the answer. A server may close an idle connection at
+   * the moment when the next request is sent on it. Such a request is lost, and nobody knows whether it took effect.
+   */
+  freshConnection?: boolean;
   signal?: AbortSignal;
 };
 
@@ -48,6 +56,8 @@ export type Outbound = {
    * rejects only if the caller passed a header or method that cannot be sent. contract: Delivery
    */
   request(request: OutboundRequest): Promise<OutboundAnswer>;
+  /** Returns the faults of our own DNS and network that no request has shown to be over, the longest first. */
+  ownFaults(): OwnFault[];
   /**
    * Rejects new requests, waits for the running ones (each has its deadline), and closes all sockets. Requests that still
    * run after `graceMs` end with the failure `ABORTED`.
@@ -69,7 +79,8 @@ export type Outbound = {
  */
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const allow = typeof options.allow === "object" ? options.allow : parseAllowList(options.allow ?? "");
-  const transport = loadedOnce(allow, options);
+  const watch = new OwnFaultWatch(options.ownFaultAlarm);
+  const transport = loadedOnce({ allow, watch }, options);
   const userAgent = options.userAgent ?? DEFAULT_USER_AGENT;
   const destinationOf = cachedDestinations(allow);
   const running = new Set<Promise<OutboundAnswer>>();
@@ -96,7 +107,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         origin: destination.origin,
         path: destination.path,
         method: outgoing.method,
-        headers: withUserAgent(outgoing.headers ?? {}, userAgent),
+        headers: withDefaults(outgoing.headers ?? {}, userAgent),
         body: outgoing.body ?? null,
       },
       {
@@ -104,9 +115,10 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         maxBodyBytes,
         signal: outgoing.signal,
       },
+      outgoing.freshConnection === true,
     );
     running.add(answer);
-    return answer.finally(() => running.delete(answer));
+    return answer.then((outcome) => noted(outcome, watch)).finally(() => running.delete(answer));
   }
 
   async function close({ graceMs }: { graceMs?: number } = {}): Promise<void> {
@@ -117,7 +129,15 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     await transport.destroy();
   }
 
-  return { allow, request, close };
+  return { allow, request, ownFaults: () => watch.current(), close };
+}
+
+/** Reports to `watch` whether the network of this machine works. A timeout may have its cause on either side. */
+function noted(outcome: OutboundAnswer, watch: OwnFaultWatch): OutboundAnswer {
+  if (outcome.kind === "answer") watch.worked("network");
+  else if (outcome.reason === "OWN_NETWORK_FAILED") watch.failed("network", outcome.systemCode ?? "unknown");
+  else if (outcome.code === "CONNECT" || outcome.code === "TLS") watch.worked("network");
+  return outcome;
 }
 
 /** The answer to requests while this process is shutting down. */
@@ -134,18 +154,18 @@ const CLOSED: OutboundAnswer = {
  * Returns a transport that is loaded by the first request. Most commands make no request, and loading undici takes longer
  * than many of them.
  */
-function loadedOnce(allow: AllowList, options: OutboundOptions): Transport {
+function loadedOnce(parts: TransportParts, options: OutboundOptions): Transport {
   let loading: Promise<void> | undefined;
   let loaded: Transport | undefined;
   let isDestroyed = false;
   async function load(): Promise<void> {
     const { createTransport } = await import("./transport.ts");
-    loaded = createTransport(allow, options);
+    loaded = createTransport(parts, options);
   }
   return {
-    async exchange(request, limits) {
+    async exchange(request, limits, isAlone) {
       if (!loaded) await (loading ??= load());
-      return isDestroyed ? CLOSED : loaded!.exchange(request, limits);
+      return isDestroyed ? CLOSED : loaded!.exchange(request, limits, isAlone);
     },
     async destroy() {
       isDestroyed = true;
@@ -179,7 +199,13 @@ function cachedDestinations(allow: AllowList): (url: string) => Destination {
   };
 }
 
-function withUserAgent(headers: Record<string, string>, userAgent: string): Record<string, string> {
-  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
-  return isGiven ? headers : { ...headers, "User-Agent": userAgent };
+/** Adds the headers that the caller has not given, in any case of their names. */
+function withDefaults(headers: Record<string, string>, userAgent: string): Record<string, string> {
+  const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  return {
+    ...headers,
+    ...(!given.has("user-agent") && { "User-Agent": userAgent }),
+    // Answers are small, and some servers send compressed answers to a request without this header.
+    ...(!given.has("accept-encoding") && { "Accept-Encoding": "identity" }),
+  };
 }

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
-import type { TlsOptions } from "node:tls";
-import { expect, test } from "vitest";
+import type { TlsOptions, TLSSocket } from "node:tls";
+import { describe, expect, test } from "vitest";
+import { describeFailure } from "./describe-failure.ts";
+import type { FailureReason } from "./failure-reason.ts";
 import { createOutbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
 import { answer, drip, openOrigin, pour } from "../tests/scripted-origin.ts";
 import { expired, selfSigned } from "../tests/self-signed.ts";
@@ -9,6 +11,8 @@ const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
 /** The first bytes of a handshake record of 16 KB with a ServerHello that fills it. */
 const GREETING = Buffer.from([0x16, 3, 3, 0x40, 0, 2, 0, 0x3f, 0xfc]);
 const OLD: TlsOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
+
+const NOT_SENT = { kind: "failure", code: "TLS", ownFault: false, requestSent: false };
 
 test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, reason: string]>([
   ["that is self-signed", "tls", { ca: "" }, "CERTIFICATE_SELF_SIGNED"],
@@ -22,17 +26,77 @@ test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, reas
   expect(origin.requests).toEqual([]);
 });
 
-test("a request to an origin with only outdated TLS versions is a TLS failure", async () => {
+test("a server with only outdated TLS versions is named", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), OLD);
   const got = await ask(`https://lender.test:${origin.port}`);
-  expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
+  expect(got).toMatchObject({ ...NOT_SENT, reason: "TLS_VERSION_NOT_SHARED" });
 });
 
-test("a request to an origin that requires a client certificate fails without an answer", async () => {
-  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), { requestCert: true });
+test("a server with only ciphers that encrypt nothing is named", async () => {
+  const nothing: TlsOptions = { maxVersion: "TLSv1.2", ciphers: "eNULL:@SECLEVEL=0" };
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), nothing);
   const got = await ask(`https://lender.test:${origin.port}`);
-  expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false });
-  expect(origin.requests).toEqual([]);
+  expect(got).toMatchObject({ ...NOT_SENT, reason: "TLS_CIPHER_NOT_SHARED" });
+});
+
+describe.each(["TLSv1.2", "TLSv1.3"] as const)("a client certificate over %s", (version) => {
+  const asks: TlsOptions = { minVersion: version, maxVersion: version, requestCert: true };
+
+  test("that the server requires is named in the failure", async () => {
+    await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), asks);
+    const got = await ask(`https://lender.test:${origin.port}`);
+    expect(got).toMatchObject({ kind: "failure", code: "TLS", reason: "CLIENT_CERTIFICATE_REQUIRED", ownFault: false });
+    expect(origin.requests).toEqual([]);
+  });
+
+  test.each<[how: string, refuse: (tls: TLSSocket, tcp: Socket) => unknown]>([
+    ["closes", (tls) => tls.end()],
+    ["resets", (_tls, tcp) => tcp.resetAndDestroy()],
+  ])("is named if the server %s the connection without an alert", async (_how, refuse) => {
+    await using origin = await openOrigin(() => undefined, { ...asks, rejectUnauthorized: false });
+    origin.server.on("connection", (tcp) =>
+      origin.server.once("secureConnection", (tls: TLSSocket) => refuse(tls, tcp)),
+    );
+    const got = await ask(`https://lender.test:${origin.port}`);
+    expect(got).toMatchObject({ kind: "failure", code: "TLS", reason: "CLIENT_CERTIFICATE_REQUIRED" });
+  });
+
+  test("that the server only asks for is not needed", async () => {
+    await using origin = await openOrigin(
+      (socket, _request, number) => {
+        if (number === 1) socket.write(answer("200 OK"));
+        else socket.destroy();
+      },
+      { ...asks, rejectUnauthorized: false },
+    );
+    const outbound = open();
+    const request = { method: "POST" as const, url: `https://lender.test:${origin.port}`, timeoutMs: 300_000 };
+    expect(await outbound.request(request)).toMatchObject({ kind: "answer", status: 200 });
+    expect(await outbound.request(request)).toMatchObject({ kind: "failure", code: "CONNECT" });
+    await outbound.close();
+  });
+});
+
+test("a server that answers and then closes is not suspected of a client certificate", async () => {
+  await using origin = await openOrigin((socket) => socket.destroy(), "tls");
+  const got = await ask(`https://lender.test:${origin.port}`);
+  expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false, requestSent: true });
+});
+
+test.each<[name: string, alert: number, reason: FailureReason]>([
+  ["handshake_failure", 40, "TLS_CIPHER_NOT_SHARED"],
+  ["bad_certificate", 42, "CLIENT_CERTIFICATE_REQUIRED"],
+  ["protocol_version", 70, "TLS_VERSION_NOT_SHARED"],
+  ["insufficient_security", 71, "TLS_CIPHER_NOT_SHARED"],
+  ["internal_error", 80, "TLS_FAILED"],
+  ["unrecognized_name", 112, "SERVER_NAME_UNKNOWN"],
+  ["no_application_protocol", 120, "HTTP_1_NOT_OFFERED"],
+])("the alert %s (%i) is a TLS failure with the reason %s", async (name, alert, reason) => {
+  await using origin = await openOrigin(() => undefined);
+  origin.server.once("connection", (socket) => socket.write(Buffer.from([0x15, 3, 3, 0, 2, 2, alert])));
+  const got = await ask(`https://lender.test:${origin.port}`);
+  expect(got).toMatchObject({ ...NOT_SENT, reason });
+  expect(got.kind === "failure" && describeFailure(got)).toContain(name.replaceAll("_", " "));
 });
 
 test("a request uses HTTP/1.1 with an origin that prefers HTTP/2", async () => {
@@ -81,13 +145,13 @@ test.concurrent.each<[what: string, greet: (socket: Socket) => unknown]>([
 });
 
 async function ask(url: string, request: Partial<OutboundRequest> = {}, options: OutboundOptions = {}) {
-  const outbound = createOutbound({
-    allow: "lender.test:*",
-    ca: selfSigned.cert,
-    resolve: async () => LOOPBACK,
-    ...options,
-  });
+  const outbound = open(options);
   const got = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 300_000, ...request });
   await outbound.close();
   return got;
+}
+
+function open(options: OutboundOptions = {}) {
+  const resolve = async () => LOOPBACK;
+  return createOutbound({ allow: "lender.test:*", ca: selfSigned.cert, resolve, ...options });
 }

@@ -6,6 +6,7 @@ import { createApp } from "./start/create-app.ts";
 import { explain } from "./cli/terminal/refusal.ts";
 import { tell } from "./cli/terminal/terminal.ts";
 import { readConfig } from "./settings/config.ts";
+import { keepExtraCertificates } from "./start/extra-certificates.ts";
 import { type HttpServer, startHttpServer } from "./start/http-server.ts";
 import { essentials } from "./settings/local-data.ts";
 import { createLog } from "./settings/log.ts";
@@ -55,6 +56,7 @@ async function main(): Promise<void> {
     return given.release();
   }
 
+  keepExtraCertificates(process.env["NODE_EXTRA_CA_CERTS"], log);
   const app = await createApp(config, given, log);
   await checkMasterKey(app.database.em(), app.vault);
   const server = await startHttpServer(app);

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { checkTimestamp, HEADERS, verify } from "@collections/signing";
+import { checkTimestamp, HEADERS, readRequestTarget, verify } from "@collections/signing";
 import { caseAt } from "./event.ts";
 import { ReconciliationDesk } from "./reconciliation-desk.ts";
 import type { Key } from "./settings.ts";
@@ -46,7 +46,9 @@ export class CaseService {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { method = "" } = request;
-    const path = (request.url ?? "").split("?", 1).join("");
+    const path = readRequestTarget(request.url ?? "")
+      .path.split("?", 1)
+      .join("");
     if (this.desk.serves(method, path)) return this.#answerAtDesk(request, response, { method, path });
     const loan = decoded(CASE_PATH.exec(path)?.[1]);
     if (loan === null || request.method !== "GET")

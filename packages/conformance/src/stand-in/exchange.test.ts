@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { exchange, type Outcome } from "./exchange.ts";
 
@@ -43,6 +44,16 @@ test("returns a redirect without following it", async () => {
   });
   expect(outcome).toMatchObject({ kind: "answer", status: 307, headers: { location: "/elsewhere" } });
   expect(seen).toEqual(["/a%2Fb?c=d"]);
+});
+
+test("decodes a compressed answer within the limit of its size", async () => {
+  const packed = (bytes: number) => gzipSync(Buffer.alloc(bytes, "x"));
+  const headers = { "Content-Encoding": "GZIP" };
+  const small = await ask((_request, response) => void response.writeHead(200, headers).end(packed(1_000)));
+  expect(bodyOf(small)).toBe("x".repeat(1_000));
+  await closeServer();
+  const bomb = await ask((_request, response) => void response.writeHead(200, headers).end(packed(1_000_000)));
+  expect(bomb).toMatchObject({ kind: "answer", cut: "too large" });
 });
 
 test("times out if the server does not answer", async () => {

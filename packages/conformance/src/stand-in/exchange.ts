@@ -1,5 +1,6 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 
 /** The maximum number of bytes that the service reads of an answer. This kit has the same limit. contract: Callback */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -56,8 +57,9 @@ export function exchange(toSend: RequestToSend, timeoutMs: number): Promise<Outc
 
 async function readAnswer(response: IncomingMessage, elapsedMs: () => number, leftMs: number): Promise<Outcome> {
   const statusMs = elapsedMs();
-  const { body, cut } = await readBody(response, leftMs);
+  const read = await readBody(response, leftMs);
   const { statusCode: status = 0, headers } = response;
+  const { body, cut } = read.cut === false ? decoded(read.body, headers["content-encoding"]) : read;
   return { kind: "answer", status, headers, body, cut, statusMs, totalMs: elapsedMs() };
 }
 
@@ -83,11 +85,34 @@ function readBody(response: IncomingMessage, leftMs: number): Promise<Body> {
   });
 }
 
+/**
+ * Decodes a body as the service does, although no request asks for a compressed answer. A body in another coding stays as
+ * it is.
+ */
+function decoded(body: Buffer, coding = ""): Body {
+  const decode = DECODERS[coding.trim().toLowerCase()];
+  if (!decode || body.length === 0) return { body, cut: false };
+  try {
+    return { body: decode(body, { maxOutputLength: MAX_BODY_BYTES }), cut: false };
+  } catch (error) {
+    return { body, cut: (error as { code?: string }).code === "ERR_BUFFER_TOO_LARGE" ? "too large" : false };
+  }
+}
+
+const DECODERS: Readonly<Record<string, typeof gunzipSync>> = {
+  gzip: gunzipSync,
+  "x-gzip": gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+};
+
 /** Returns Node's error message, or an explanation if the message is terse. */
 export function detailOf(error: Error & { code?: string }): string {
   const { code = "" } = error;
   if (code === "ECONNREFUSED") return "connection refused: nothing listens on this port (ECONNREFUSED)";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the host name is unknown (${code})`;
   if (code === "ECONNRESET" || code === "EPIPE") return `the connection was closed without an answer (${code})`;
+  // An error of OpenSSL: its message has the place in OpenSSL's source code.
+  if ("library" in error && "reason" in error) return `TLS failed: ${String(error.reason)} (${code})`;
   return `${error.message || "the connection failed"}${code === "" ? "" : ` (${code})`}`;
 }

@@ -122,6 +122,8 @@ export class StandIn {
     const timestamp = String(signedAt);
     const all = {
       "Content-Type": "application/json",
+      Accept: "application/json",
+      "Accept-Encoding": "identity",
       ...headers,
       [HEADERS.keyId]: key.keyId,
       [HEADERS.timestamp]: timestamp,

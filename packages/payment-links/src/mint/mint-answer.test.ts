@@ -63,6 +63,8 @@ describe("readMintAnswer, for an answer without a valid link", () => {
     ["a body beyond the maximum size", answered(good, { bodyCut: "too_large" }), "bad_answer"],
     ["a body that did not end in time", answered("{", { bodyCut: "deadline" }), "timeout"],
     ["a body cut off by a broken connection", answered("{", { bodyCut: "broken" }), "connect"],
+    ["an unknown coding", answered("", { bodyCut: "unknown_coding", contentCoding: "zstd" }), "bad_answer"],
+    ["an invalid coding", answered("", { bodyCut: "invalid_coding", contentCoding: "gzip" }), "bad_answer"],
     ["success: false", answered({ ...good, success: false }), "refused"],
     ["success as a string", answered({ ...good, success: "true" }), "bad_answer"],
     ["an empty body", answered(""), "bad_answer"],

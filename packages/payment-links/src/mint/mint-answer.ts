@@ -27,7 +27,7 @@ export function readMintAnswer(answer: OutboundAnswer, rule: LinkUrlRule): MintA
   if (answer.status < 200 || answer.status > 299) {
     return unavailable("non_2xx", `The lender answered with status ${answer.status} instead of 2xx.`);
   }
-  if (answer.bodyCut !== false) return unavailable(...CUT[answer.bodyCut]);
+  if (answer.bodyCut !== false) return unavailable(...CUT[answer.bodyCut](answer));
   const body = parseObject(answer.body);
   return body ? readBody(body, rule) : unavailable("bad_answer", "The answer is not a JSON object in UTF-8.");
 }
@@ -41,12 +41,18 @@ const REASON_OF_FAILURE: Readonly<Record<OutboundFailure["code"], UnavailableRea
   ABORTED: "outcome_unknown",
 };
 
-type Cut = Exclude<Extract<OutboundAnswer, { kind: "answer" }>["bodyCut"], false>;
+type Answered = Extract<OutboundAnswer, { kind: "answer" }>;
+type Cut = Exclude<Answered["bodyCut"], false>;
 
-const CUT: Readonly<Record<Cut, readonly [UnavailableReason, string]>> = {
-  too_large: ["bad_answer", "The answer is larger than the allowed maximum."],
-  deadline: ["timeout", "The answer started, but did not end within the time limit."],
-  broken: ["connect", "The connection broke before the answer ended."],
+const CUT: Readonly<Record<Cut, (answer: Answered) => readonly [UnavailableReason, string]>> = {
+  too_large: () => ["bad_answer", "The answer is larger than the allowed maximum."],
+  deadline: () => ["timeout", "The answer started, but did not end within the time limit."],
+  broken: () => ["connect", "The connection broke before the answer ended."],
+  unknown_coding: ({ contentCoding }) => [
+    "bad_answer",
+    `The answer has the content coding ${contentCoding}. Only gzip, deflate and br are decoded.`,
+  ],
+  invalid_coding: ({ contentCoding }) => ["bad_answer", `The answer is not valid ${contentCoding}.`],
 };
 
 type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { newId } from "@collections/database";
 import { startLenderTwin } from "@collections/lender-twin";
 import { currency } from "@collections/money";
@@ -61,6 +64,8 @@ describe("a lender that implements only the contract", () => {
     );
     expect(seen.headers).toMatchObject({
       "content-type": "application/json",
+      accept: "application/json",
+      "accept-encoding": "identity",
       "idempotency-key": call.mintKey,
       "x-service-key-id": KEY_ID,
       "x-service-timestamp": String(call.now.getTime()),
@@ -110,6 +115,25 @@ describe("a lender that implements only the contract", () => {
       }
     },
   );
+});
+
+test("mintLink reaches a lender that closes idle connections", async () => {
+  // The server has decided to close an idle connection when the next request arrives on it.
+  const served = new Set<Socket>();
+  const server = createServer((request, response) => {
+    if (served.has(request.socket)) return void request.socket.resetAndDestroy();
+    served.add(request.socket);
+    const link = { linkId: `plink_${served.size}`, url: "http://127.0.0.1:4000/pay" };
+    request.resume().on("end", () => response.end(JSON.stringify({ success: true, link })));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mint`;
+  for (const linkId of ["plink_1", "plink_2", "plink_3"]) {
+    expect(await mintLink(aCall({ url }))).toMatchObject({ minted: { linkId } });
+  }
+  server.closeAllConnections();
+  server.close();
 });
 
 test("mintLink does not call a lender without a mint-link URL", async () => {

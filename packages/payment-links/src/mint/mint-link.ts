@@ -61,6 +61,7 @@ export async function mintLink(call: MintCall): Promise<MintAnswer> {
     headers: headersOf(call, url, body),
     body,
     timeoutMs: call.timeoutMs,
+    freshConnection: true,
   });
   return readMintAnswer(answer, call.linkUrlRule);
 }
@@ -86,10 +87,14 @@ function headersOf({ authHeader, ...call }: MintCall, url: string, body: Uint8Ar
   const path = URL.parse(url)?.pathname ?? "/";
   const headers: Record<string, string> = {
     "content-type": "application/json",
+    "accept-encoding": "identity",
     "idempotency-key": call.mintKey,
     [HEADERS.keyId.toLowerCase()]: call.keyId,
     [HEADERS.timestamp.toLowerCase()]: timestamp,
     [HEADERS.signature.toLowerCase()]: sign({ method: "POST", path, timestamp, body, secret: call.signingKey }),
   };
-  return authHeader ? { [authHeader.name.toLowerCase()]: authHeader.value, ...headers } : headers;
+  const accept = { accept: "application/json" };
+  return authHeader
+    ? { ...accept, [authHeader.name.toLowerCase()]: authHeader.value, ...headers }
+    : { ...accept, ...headers };
 }

@@ -1,5 +1,6 @@
 import type { RequestToDiagnose } from "./diagnose.ts";
 import { HEADERS } from "../headers.ts";
+import { readRequestTarget } from "../request-target.ts";
 
 /** A rejected request as its sender describes it to the signature debugger. */
 export interface DescribedRequest {
@@ -27,13 +28,13 @@ export interface DescribedRequest {
  */
 export function requestDescribed(described: DescribedRequest): RequestToDiagnose {
   const headers = new Map([...described.headers].map(([name, value]) => [name.toLowerCase(), value.trim()]));
-  const { method, path, timestamp, body } = described;
-  const [, urlHost, urlPath] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(path) ?? [];
+  const { method, timestamp, body } = described;
+  const { path, host: urlHost } = readRequestTarget(described.path);
   const host = urlHost ?? headers.get("host") ?? described.host;
   const sentTimestamp = headers.get(HEADERS.timestamp.toLowerCase()) ?? timestamp;
   return {
     method,
-    path: urlPath === undefined ? path : `${urlPath.startsWith("/") ? "" : "/"}${urlPath}`,
+    path,
     timestamp: sentTimestamp,
     body,
     signature: described.signature.trim(),

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { createOutbound } from "@collections/outbound";
 import { newId, publicId } from "@collections/database";
 import { checkTimestamp, verify } from "@collections/signing";
@@ -104,6 +105,24 @@ describe("an attempt that delivers nothing", () => {
     expect(result).toMatchObject({ outcome: "failed", error: { code, detail: expect.stringMatching(detail) } });
     expect(result.answer).toMatchObject({ status });
     expect(receiver.received).toHaveLength(1);
+  });
+
+  test("decodes a compressed answer for the log", async () => {
+    await using receiver = await openReceiver((response) =>
+      response.writeHead(500, { "Content-Encoding": "gzip" }).end(gzipSync("out of memory")),
+    );
+    const { answer } = await makeAttempt(sender, attemptTo(receiver.url));
+    expect(answer).toMatchObject({ status: 500, body: "out of memory" });
+    expect(receiver.received[0]?.headers).toMatchObject({ accept: "application/json", "accept-encoding": "identity" });
+  });
+
+  test("names the coding of an answer that cannot be decoded", async () => {
+    await using receiver = await openReceiver((response) =>
+      response.writeHead(500, { "Content-Encoding": "zstd" }).end("(bytes"),
+    );
+    const { error, answer } = await makeAttempt(sender, attemptTo(receiver.url));
+    expect(error?.detail).toMatch(/has the coding zstd/);
+    expect(answer?.body).toBe("");
   });
 
   test("to a receiver that does not answer fails with TIMEOUT", async () => {

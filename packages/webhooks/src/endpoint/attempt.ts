@@ -147,6 +147,8 @@ function signedHeaders(
   const path = URL.parse(attempt.url)?.pathname ?? "/";
   return {
     "Content-Type": "application/json",
+    Accept: "application/json",
+    "Accept-Encoding": "identity",
     "User-Agent": userAgent,
     [names.event]: attempt.kind,
     [names.delivery]: publicId("evt", attempt.eventId),
@@ -174,6 +176,7 @@ function headerNames(prefix: string): HeaderNames {
   return names;
 }
 
+type Answered = Extract<OutboundAnswer, { kind: "answer" }>;
 type Judgement = Pick<AttemptResult, "outcome" | "answer" | "error" | "ownFault">;
 
 function judge(answer: OutboundAnswer): Judgement {
@@ -183,17 +186,18 @@ function judge(answer: OutboundAnswer): Judgement {
     return { outcome: "failed", answer: null, error: { code, reason, detail: describeFailure(answer) }, ownFault };
   }
   const kept = { status: answer.status, headers: answer.headers, body: textOf(answer.body) };
-  const error = errorOfStatus(answer.status);
+  const error = errorOf(answer);
   return { outcome: error === null ? "delivered" : "failed", answer: kept, error, ownFault: false };
 }
 
-function errorOfStatus(status: number): AttemptError | null {
+function errorOf({ status, bodyCut, contentCoding }: Answered): AttemptError | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400) {
     const detail = `The callback answered ${status}. Redirects are not followed: register the URL that it leads to.`;
     return { code: "REDIRECT", detail };
   }
-  return { code: "NON_2XX", detail: `The callback answered ${status}; any 2xx acknowledges.` };
+  const unread = bodyCut === "unknown_coding" ? ` Its body has the coding ${contentCoding}, which is not decoded.` : "";
+  return { code: "NON_2XX", detail: `The callback answered ${status}; any 2xx acknowledges.${unread}` };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { publicId } from "@collections/database";
-import { type EndpointFacts, type Found, GRACE_MS } from "./doctor-facts.ts";
+import { type EndpointFacts, type Found, GRACE_MS, type OwnFaults } from "./doctor-facts.ts";
 import type { PartitionState } from "../storage/partitions.ts";
 import type { SequenceProblem } from "./verification.ts";
 
@@ -16,6 +16,7 @@ export type WebhookProblemCode =
   | "PROBE_OVERDUE"
   | "REPLAY_STALLED"
   | "PARTITIONS_NOT_MADE"
+  | "OWN_NETWORK_FAILS"
   | "SUSPENDED"
   | "NO_CALLBACK"
   | "OLD_EVENT";
@@ -49,12 +50,15 @@ const OLD_EVENT_MS = 900_000;
  * and a migration creates them at least one week ahead.
  */
 const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
+/** Our own DNS or network has to fail for this time to be a fault. */
+const OWN_FAULT_MS = 60_000;
 
 /** Lists the problems of an endpoint, faults first. `streamNoun` is the host's word for a stream. */
 export function diagnoseEndpoint(facts: EndpointFacts, now: Date, streamNoun: string): WebhookProblem[] {
   const found = [
     ...faultsInRows(facts, streamNoun),
     ...faultsOfWorkers(facts, now),
+    ...faultsOfNetwork(facts.ownFaults),
     ...warnings(facts, now, streamNoun),
   ];
   return found.map((problem) => ({ ...problem, ...facts.recipient }));
@@ -146,6 +150,14 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
       }),
     ),
   ];
+}
+
+/** Returns a fault if all attempts since the first failure may have failed on our own side, for a minute at least. */
+function faultsOfNetwork({ count, since, until, newest }: OwnFaults): WebhookProblem[] {
+  if (since === null || until === null || until.getTime() - since.getTime() < OWN_FAULT_MS) return [];
+  if (newest === null || !newest.startsWith("Our own ")) return [];
+  const detail = `Attempts have failed on our own side since ${iso(since)}: ${count}. The last failure: ${newest}`;
+  return [problem("fault", "OWN_NETWORK_FAILS", { count, since, detail: endSentence(detail) })];
 }
 
 /** Returns at most one warning. If events wait for several reasons, the first reason explains the others. */

@@ -2,11 +2,14 @@ import { query, statement, type Tx } from "@collections/database";
 import { oldestUndelivered, type UndeliveredEvent } from "./backlog.ts";
 import { type Endpoint, endpointTable } from "../endpoint/endpoint.ts";
 import type { Recipient } from "../endpoint/recipient.ts";
+import { idBefore } from "../storage/id-time.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
 import { type DeliveryTotals, deliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";
 
 /** Work that is overdue by more than this is a fault. Workers normally do it much earlier. */
 export const GRACE_MS = 300_000;
+/** How far back failures of our own DNS and network are read. */
+const OWN_FAULTS_MS = 900_000;
 
 const ENDPOINT = ["lenderId", "url", "state", "suspendedAt", "nextProbeAt", "probeError", "updatedAt"] as const;
 
@@ -34,8 +37,18 @@ export interface EndpointFacts extends EndpointRow {
   readonly eventsWithoutDelivery: Found;
   readonly deliveriesWithoutEvent: Found;
   readonly sequenceProblems: readonly SequenceProblem[];
+  /** Attempts of the last 15 minutes that our own DNS or network has failed. */
+  readonly ownFaults: OwnFaults;
   /** Running replays whose next step is long overdue. */
   readonly stalledReplays: readonly StalledReplay[];
+}
+
+/** The first and the last failure, and the newest attempt of any outcome: its error, or null if it was delivered. */
+export interface OwnFaults {
+  readonly count: number;
+  readonly since: Date | null;
+  readonly until: Date | null;
+  readonly newest: string | null;
 }
 
 export interface StalledReplay {
@@ -45,12 +58,18 @@ export interface StalledReplay {
   readonly done: number;
 }
 
+/** How to read the facts of an endpoint. `now` is the time of the database. */
+export interface FactsReading {
+  readonly now: Date;
+  readonly timeoutMs: number;
+}
+
 /** Reads the facts of an endpoint in a transaction that sees one consistent state. */
 export async function factsOfEndpoint(
   tx: Tx,
   endpoint: EndpointRow,
   recipient: Recipient,
-  timeoutMs: number,
+  { now, timeoutMs }: FactsReading,
 ): Promise<EndpointFacts> {
   const { lenderId, endpointId } = endpoint;
   const longRead = { timeoutMs };
@@ -61,6 +80,8 @@ export async function factsOfEndpoint(
   const [stuck] = await query<Found>(tx, findStuck, ofEndpoint, longRead);
   const [overdueRetries] = await query<Found>(tx, findOverdueRetries, ofEndpoint, longRead);
   const [eventsWithoutDelivery] = await query<Found>(tx, findEventsWithoutDelivery, [lenderId, keptFrom], longRead);
+  const newAttempts = idBefore(new Date(now.getTime() - OWN_FAULTS_MS));
+  const [ownFaults] = await query<OwnFaults>(tx, findOwnFaults, [lenderId, newAttempts, OWN_FAULTS_MS], longRead);
   const [deliveriesWithoutEvent] = await query<Found>(tx, findDeliveriesWithoutEvent, [lenderId], longRead);
   return {
     ...endpoint,
@@ -73,6 +94,7 @@ export async function factsOfEndpoint(
     overdueRetries: overdueRetries!,
     eventsWithoutDelivery: eventsWithoutDelivery!,
     deliveriesWithoutEvent: deliveriesWithoutEvent!,
+    ownFaults: ownFaults!,
     sequenceProblems: await sequenceProblems(tx, lenderId, longRead),
     stalledReplays: await query<StalledReplay>(tx, findStalledReplays, ofEndpoint),
   };
@@ -138,6 +160,16 @@ export const findDeliveriesWithoutEvent = statement(
   "webhooks.doctor-deliveries-alone",
   `select ${COUNT_AND_FIRST} from webhooks.delivery d
    where d.lender_id = $1 and not exists (select from webhooks.event x where x.lender_id = $1 and x.id = d.id)`,
+);
+
+// The sentences of `describeFailure` begin with these words if our own side has failed.
+const findOwnFaults = statement(
+  "webhooks.doctor-own-faults",
+  `select count(*)::int as count, min(a.started_at) as since, max(a.started_at) as until,
+     (select n.error_detail from webhooks.attempt n where n.lender_id = $1 and n.id >= $2 order by n.id desc limit 1) as newest
+   from webhooks.attempt a
+   where a.lender_id = $1 and a.id >= $2 and a.started_at > now() - $3 * interval '1 millisecond'
+     and a.error_detail like 'Our own %'`,
 );
 
 // A replay whose earlier deliveries still wait is not stalled: it waits for its endpoint.

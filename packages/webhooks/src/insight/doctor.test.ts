@@ -62,6 +62,12 @@ describe("the check of webhooks", () => {
     ["PROBE_OVERDUE", { since: expect.any(Date) as Date }, suspend(`now() - interval '6 minutes'`)],
     ["PROBE_OVERDUE", { since: null }, suspend("null")],
     ["REPLAY_STALLED", { count: 7 }, insertReplay("running")],
+    [
+      "OWN_NETWORK_FAILS",
+      { count: 2, detail: expect.stringContaining("DNS server did not answer") as string },
+      insertOwnFault(8),
+      insertOwnFault(2),
+    ],
   ])("reports %s as a fault", async (code, facts, ...statements) => {
     const lenderId = await aQuietLender(CALLBACK);
     await publish(lenderId, "LN-1", 1, 3);
@@ -103,6 +109,8 @@ describe("the check of webhooks", () => {
       updateDelivery(`created_at = now() - interval '6 minutes'`, "true"),
       updateDelivery(`leased_until = now() + interval '20 seconds'`, "sequence = 1"),
     ],
+    ["has failed on our own side for less than a minute", insertOwnFault(2), insertOwnFault(1.5)],
+    ["was delivered after failures on our own side", insertOwnFault(8), insertOwnFault(2), insertDelivered(1)],
     [
       "has just got a callback URL",
       updateDelivery(`created_at = now() - interval '6 minutes'`, "true"),
@@ -189,4 +197,19 @@ function insertReplay(state: string): Statement {
   return sql(`insert into webhooks.replay (lender_id, id, states, rate_per_second, total, done, state, up_to,
       requested_by, next_step_at, created_at)
     values ($1, $2, '{parked}', 50, 10, 3, '${state}', $2, 'operator', now() - interval '6 minutes', now())`);
+}
+
+function insertOwnFault(minutesAgo: number): Statement {
+  return insertAttempt(minutesAgo, "'failed', 'DNS', 'Our own DNS server did not answer (ECONNREFUSED).'");
+}
+
+function insertDelivered(minutesAgo: number): Statement {
+  return insertAttempt(minutesAgo, "'delivered', null, null");
+}
+
+function insertAttempt(minutesAgo: number, result: string): Statement {
+  return sql(`insert into webhooks.attempt (lender_id, id, delivery_id, number, outcome, error_code, error_detail,
+      started_at, duration_ms, replay, created_at)
+    select $1, $2, d.id, 1, ${result}, now() - ${minutesAgo} * interval '1 minute', 5, false, now()
+    from webhooks.delivery d where d.lender_id = $1 and d.sequence = 1 and ${minutesAgo} > 0`);
 }

@@ -82,7 +82,7 @@ export async function checkWebhooks(em: EntityManager, options: CheckOptions = {
     for (const [done, endpoint] of endpoints.entries()) {
       const recipient = await recipientOf(tx, endpoint.lenderId);
       onProgress?.({ ...recipient, done, of: endpoints.length });
-      const facts = await factsOfEndpoint(tx, endpoint, recipient, LONG_QUERY_MS);
+      const facts = await factsOfEndpoint(tx, endpoint, recipient, { now: clock!.now, timeoutMs: LONG_QUERY_MS });
       const { url, state, suspendedAt } = endpoint;
       const { oldestUndelivered = null, totals } = facts;
       tenants.push({ ...recipient, url, state, suspendedAt, oldestUndelivered, ...totals });

@@ -29,8 +29,25 @@ const FAILURES: Record<FailureReason, readonly [FailureCode, ...(string | null)[
   CERTIFICATE_FOR_OTHER_HOST: ["TLS", "ERR_TLS_CERT_ALTNAME_INVALID"],
   CERTIFICATE_NOT_TRUSTED: ["TLS", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
   CERTIFICATE_CHAIN_INCOMPLETE: ["TLS", "UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  CERTIFICATE_CHAIN_INVALID: ["TLS", "PATH_LENGTH_EXCEEDED", "INVALID_CA"],
+  CERTIFICATE_KEY_TOO_WEAK: ["TLS", "EE_KEY_TOO_SMALL", "CA_KEY_TOO_SMALL"],
+  CERTIFICATE_SIGNATURE_TOO_WEAK: ["TLS", "CA_MD_TOO_WEAK"],
+  CERTIFICATE_NAME_NOT_PERMITTED: ["TLS", "PERMITTED_VIOLATION", "EXCLUDED_VIOLATION"],
+  CERTIFICATE_WRONG_PURPOSE: ["TLS", "INVALID_PURPOSE"],
+  CERTIFICATE_REVOKED: ["TLS", "CERT_REVOKED"],
+  CERTIFICATE_REJECTED: ["TLS", "UNSPECIFIED", "CRL_HAS_EXPIRED"],
+  CLIENT_CERTIFICATE_REQUIRED: [
+    "TLS",
+    "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
+    "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE",
+    "ECONNRESET",
+  ],
+  TLS_VERSION_NOT_SHARED: ["TLS", "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"],
+  TLS_CIPHER_NOT_SHARED: ["TLS", "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE"],
+  SERVER_NAME_UNKNOWN: ["TLS", "ERR_SSL_TLSV1_UNRECOGNIZED_NAME"],
+  HTTP_1_NOT_OFFERED: ["TLS", "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL"],
   NOT_TLS: ["TLS", "ERR_SSL_WRONG_VERSION_NUMBER"],
-  TLS_FAILED: ["TLS", "EPROTO", "ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"],
+  TLS_FAILED: ["TLS", "EPROTO", "ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR"],
   ABORTED_BY_CALLER: ["ABORTED"],
   SHUTTING_DOWN: ["ABORTED"],
 };
@@ -45,8 +62,12 @@ const failures = Object.entries(FAILURES).flatMap(([reason, [code, ...systemCode
 test.each(failures)(
   "reasonInText recognizes $reason in a sentence with the error code $systemCode",
   ({ reason, code, systemCode }) => {
-    const sentence = describeFailure({ reason, ...(systemCode !== null && { systemCode }) });
-    expect(reasonInText(code, sentence)).toBe(GENERAL.has(reason) ? undefined : reason);
+    const facts = { reason, ...(systemCode !== null && { systemCode }) };
+    const expected = GENERAL.has(reason) ? undefined : reason;
+    const withWords = code === "TLS" ? [{ ...facts, words: "in words" }] : [];
+    for (const failure of [facts, ...withWords]) {
+      expect(reasonInText(code, describeFailure(failure))).toBe(expected);
+    }
   },
 );
 
@@ -73,6 +94,8 @@ test.each<[AttemptErrorCode, string, FailureReason | undefined]>([
   ["CONNECT", "The other side's answer was not valid HTTP.", "NOT_HTTP"],
   ["TLS", "The other side's certificate has expired (CERT_HAS_EXPIRED).", "CERTIFICATE_EXPIRED"],
   ["TLS", "No secure connection could be agreed (ERR_SSL_WRONG_VERSION_NUMBER).", "NOT_TLS"],
+  ["CONNECT", "The connection failed (UNSPECIFIED).", "CERTIFICATE_REJECTED"],
+  ["CONNECT", "The connection failed (PATH_LENGTH_EXCEEDED).", "CERTIFICATE_CHAIN_INVALID"],
   ["TLS", "A sentence that no version has written.", undefined],
   ["NON_2XX", "The callback answered 503; any 2xx acknowledges.", undefined],
 ])("reasonInText reads the reason from a row of an earlier version: %s, %s", (code, detail, reason) => {

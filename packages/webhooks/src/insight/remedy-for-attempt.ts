@@ -104,6 +104,34 @@ const NO_SECURE_CONNECTION: Remedy = {
     "Serve TLS 1.2 or 1.3 with usual ciphers on the port of the callback URL, and ask for no client certificate there.",
 };
 
+const OLD_TLS: Remedy = {
+  cause: "Your server accepts neither TLS 1.2 nor TLS 1.3.",
+  remedy: "Enable TLS 1.2 and TLS 1.3 in your web server or load balancer. Older versions are not used.",
+};
+
+const NO_COMMON_CIPHER: Remedy = {
+  cause: "Your server accepts none of the TLS ciphers, groups and signature algorithms of the service.",
+  remedy:
+    "Enable usual ciphers, such as ECDHE with AES-GCM, and groups such as X25519 and P-256, with a certificate of RSA or P-256. If your server asks for a client certificate, switch that off for the callback URL.",
+};
+
+const CLIENT_CERTIFICATE: Remedy = {
+  cause: "Your server asks for a client certificate, and the service has none.",
+  remedy:
+    "Switch off client certificates for the callback URL (nginx: ssl_verify_client off). The signature of each request proves that the service has sent it.",
+};
+
+const UNKNOWN_SERVER_NAME: Remedy = {
+  cause: "Your server does not know the host name of the callback URL (the server name of TLS, SNI).",
+  remedy:
+    "Configure the host name and its certificate in your web server, or register the URL with a name that it knows.",
+};
+
+const ONLY_HTTP_2: Remedy = {
+  cause: "Your server does not offer HTTP/1.1 over TLS (ALPN).",
+  remedy: "Enable HTTP/1.1 for the callback URL beside other versions. The service sends requests with HTTP/1.1 only.",
+};
+
 const INCOMPLETE_CHAIN: Remedy = {
   cause: "Your server does not send the intermediate certificates of its certificate.",
   remedy:
@@ -113,6 +141,45 @@ const INCOMPLETE_CHAIN: Remedy = {
 const UNKNOWN_AUTHORITY: Remedy = {
   cause: "Your server's certificate comes from an authority that is not publicly trusted.",
   remedy: "Install a certificate of a public authority, with its intermediate certificates.",
+};
+
+const INVALID_CHAIN: Remedy = {
+  cause: "Your server's certificate is signed by a certificate that may not sign it.",
+  remedy:
+    "Ask the authority for a new chain, and configure the intermediate certificates that it delivers with the certificate: each must be a CA certificate, and the path must not be longer than a CA permits.",
+};
+
+const WEAK_KEY: Remedy = {
+  cause: "A certificate of your server has a key that is too weak.",
+  remedy: "Install a certificate with an RSA key of at least 2048 bits, or with a P-256 key, from a current chain.",
+};
+
+const WEAK_SIGNATURE: Remedy = {
+  cause: "A certificate of your server is signed with a weak algorithm, such as SHA-1.",
+  remedy: "Renew the certificate and its intermediate certificates: they must be signed with SHA-256 or better.",
+};
+
+const NAME_NOT_PERMITTED: Remedy = {
+  cause: "The authority that signed your server's certificate may not certify its host names (name constraints).",
+  remedy: "Install a certificate of an authority that may certify every name in it, such as a public authority.",
+};
+
+const WRONG_PURPOSE: Remedy = {
+  cause:
+    "Your server's certificate is not meant for servers, or it was issued with a certificate that is no authority.",
+  remedy:
+    "Install a certificate whose extended key usage includes server authentication (serverAuth), and whose issuer is a CA certificate.",
+};
+
+const REVOKED: Remedy = {
+  cause: "The authority has revoked your server's certificate.",
+  remedy: "Install a new certificate, with a new key if the old key may be known to others.",
+};
+
+const REJECTED: Remedy = {
+  cause: "Your server's certificate was rejected for the reason in `detail`, in the words of OpenSSL.",
+  remedy:
+    "Try openssl s_client -verify_return_error -connect <host>:<port> -servername <host>, and ask your authority for a certificate without this fault.",
 };
 
 const EXPIRED: Remedy = {
@@ -164,6 +231,18 @@ const BY_REASON: Partial<Record<FailureReason, Remedy>> = {
   CERTIFICATE_FOR_OTHER_HOST: OTHER_HOST,
   CERTIFICATE_NOT_TRUSTED: UNKNOWN_AUTHORITY,
   CERTIFICATE_CHAIN_INCOMPLETE: INCOMPLETE_CHAIN,
+  CERTIFICATE_CHAIN_INVALID: INVALID_CHAIN,
+  CERTIFICATE_KEY_TOO_WEAK: WEAK_KEY,
+  CERTIFICATE_SIGNATURE_TOO_WEAK: WEAK_SIGNATURE,
+  CERTIFICATE_NAME_NOT_PERMITTED: NAME_NOT_PERMITTED,
+  CERTIFICATE_WRONG_PURPOSE: WRONG_PURPOSE,
+  CERTIFICATE_REVOKED: REVOKED,
+  CERTIFICATE_REJECTED: REJECTED,
+  CLIENT_CERTIFICATE_REQUIRED: CLIENT_CERTIFICATE,
+  TLS_VERSION_NOT_SHARED: OLD_TLS,
+  TLS_CIPHER_NOT_SHARED: NO_COMMON_CIPHER,
+  SERVER_NAME_UNKNOWN: UNKNOWN_SERVER_NAME,
+  HTTP_1_NOT_OFFERED: ONLY_HTTP_2,
   NOT_TLS,
   TLS_FAILED: NO_SECURE_CONNECTION,
 } satisfies Record<Exclude<FailureReason, "ABORTED_BY_CALLER" | "SHUTTING_DOWN">, Remedy>;

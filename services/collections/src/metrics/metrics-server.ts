@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { Logger } from "pino";
+import { reduceAbsoluteTarget } from "../http/absolute-target.ts";
 import { limitConnections } from "../http/connection-limit.ts";
 import { listen, urlOf } from "../http/listen.ts";
 import type { MetricsAddress } from "../settings/config.ts";
@@ -32,6 +33,7 @@ export async function startMetricsServer(
 ): Promise<MetricsServer> {
   const limits = { headersTimeout: requestMs, requestTimeout: requestMs, connectionsCheckingInterval: checkEveryMs };
   const server = createServer(limits, (request, response) => {
+    reduceAbsoluteTarget(request);
     const path = request.url?.split("?", 1)[0];
     if (request.method !== "GET" || path !== "/metrics") {
       response.writeHead(404, { "content-type": "text/plain" }).end("Only GET /metrics is served here.\n");

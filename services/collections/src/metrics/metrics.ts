@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 import { createJobMetrics, type JobMetrics } from "./jobs.ts";
 import { createLedgerMetrics, type LedgerMetrics } from "./ledger.ts";
+import { createOutboundMetrics, type OutboundMetrics } from "./outbound.ts";
 import { createTodayMetrics, type TodayMetrics } from "./today.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./webhook.ts";
 
@@ -17,6 +18,7 @@ export interface Metrics {
   readonly ledger: LedgerMetrics;
   readonly today: TodayMetrics;
   readonly jobs: JobMetrics;
+  readonly outbound: OutboundMetrics;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -69,5 +71,6 @@ export function createMetrics(): Metrics {
     ledger: createLedgerMetrics(registry),
     today: createTodayMetrics(registry),
     jobs: createJobMetrics(registry),
+    outbound: createOutboundMetrics(registry),
   };
 }

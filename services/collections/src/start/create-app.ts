@@ -5,7 +5,7 @@ import { caseSnapshot, createConfirmer, importCases, reversePayment } from "@col
 import { createAnchorKeys } from "@collections/ledger";
 import { createCredentials, createKeyUses, createVault, lenderById, lenderIds } from "@collections/lenders";
 import { createMailer, createWhatsApp } from "@collections/messaging";
-import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
+import { createOutbound, type Outbound, type OwnFaultAlarm, parseAllowList } from "@collections/outbound";
 import { endpointOf, testEndpoint } from "@collections/webhooks";
 import type { Logger } from "pino";
 import type { App } from "../app.ts";
@@ -57,9 +57,11 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const vault = createVault(masterKeys);
   const credentials = createCredentials(() => database.em("access"), vault, { isDistributed: oneLenderABatch });
   const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em("access"), log });
-  const outbound = createOutbound({ allow: config.outboundAllow });
-  const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)) });
-  const anchorOutbound = createAnchorOutbound(config);
+  const ownFaultAlarm = alarmIn(log);
+  const outbound = createOutbound({ allow: config.outboundAllow, ownFaultAlarm });
+  const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)), ownFaultAlarm });
+  const anchorOutbound = createAnchorOutbound(config, ownFaultAlarm);
+  metrics.outbound.watch(() => [outbound, messengerOutbound, anchorOutbound].flatMap((one) => one.ownFaults()));
   const whatsapp = createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
   const webhookSender = createWebhookSender({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
@@ -113,7 +115,19 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   };
 }
 
-function createAnchorOutbound({ ledgerAnchor }: Config): Outbound {
+/** Logs faults of our own DNS and network that last for a minute, and their end. */
+function alarmIn(log: Logger): OwnFaultAlarm {
+  return {
+    onFault: ({ reason, systemCode, since, lastingMs }) =>
+      log.error(
+        { reason, systemCode, since, lastingMs: Math.round(lastingMs) },
+        "requests to other hosts fail because of our own DNS or network",
+      ),
+    onEnd: ({ reason, since }) => log.info({ reason, since }, "our own DNS and network work again"),
+  };
+}
+
+function createAnchorOutbound({ ledgerAnchor }: Config, ownFaultAlarm: OwnFaultAlarm): Outbound {
   const allow = ledgerAnchor?.kind === "address" ? allowHostOf(ledgerAnchor.url) : undefined;
-  return createOutbound({ ...(allow && { allow }) });
+  return createOutbound({ ownFaultAlarm, ...(allow && { allow }) });
 }

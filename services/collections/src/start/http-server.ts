@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { query, statement } from "@collections/database";
 import type { App } from "../app.ts";
+import { reduceAbsoluteTarget } from "../http/absolute-target.ts";
 import { bodyPace, type Pace } from "../http/body-pace.ts";
 import { limitConnections } from "../http/connection-limit.ts";
 import { readForwardedFor } from "../http/forwarded-for.ts";
@@ -98,7 +99,10 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       // answers with a problem instead.
       requireHostHeader: false,
     },
-    web,
+    (request, response) => {
+      reduceAbsoluteTarget(request);
+      web(request, response);
+    },
   );
   answerUnreadable(server, config.documentationUrl);
   const isTrusted = web.get("trust proxy fn") as (address: string, hop: number) => boolean;

@@ -238,6 +238,8 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   REPLAY_STALLED: () => START_WORKER,
   PARTITIONS_NOT_MADE: () =>
     `${START_WORKER} The routine is called "keep the partitions of webhooks"; until it runs, rows go to the default partition.`,
+  OWN_NETWORK_FAILS: () =>
+    "Check the network of the workers and their DNS servers (/etc/resolv.conf). No restart is needed: the servers are read again. The deliveries are repeated, and the failures do not count against the lender.",
   SUSPENDED: (code) =>
     `The lender was notified by e-mail. To see the cause and the remedy: collections endpoint show ${code}. After the repair: collections endpoint probe ${code}.`,
   NO_CALLBACK: (code) =>

@@ -42,8 +42,9 @@ function requireJsonType({ contentType, headers }: RequestContent): void {
   if (type !== "application/json") {
     throw new Problem("UNSUPPORTED_MEDIA_TYPE", `Send Content-Type: application/json; got ${contentType ?? "none"}.`);
   }
-  const encoding = headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity") {
+  const encoding = headers["content-encoding"]?.trim();
+  // Names of codings are case-insensitive.
+  if (encoding !== undefined && !/^(?:identity)?$/i.test(encoding)) {
     throw new Problem("UNSUPPORTED_MEDIA_TYPE", `Send the body without Content-Encoding; got ${encoding}.`);
   }
 }
