@@ -45,7 +45,8 @@ export function presentName(timeZone: string): string {
 export function isTimeZone(text: string): boolean {
   if (!/^[A-Za-z][\w/+-]*$/.test(text)) return false;
   try {
-    return new Intl.DateTimeFormat("en", { timeZone: text }) !== undefined;
+    Intl.DateTimeFormat("en", { timeZone: text });
+    return true;
   } catch {
     // Intl throws a RangeError for an unknown time zone.
     return false;

@@ -113,7 +113,7 @@ function shownFinding(finding: Finding): ShownFinding {
       const { remainingMinor } = finding;
       const state = remainingMinor === 0n ? "reversed" : remainingMinor < amountMinor ? "partly_reversed" : "booked";
       const next = ["payment", "show", lenderCode, loan, reference];
-      return { ...ofLoan(loan), id: reference, state, label: `${amountText(amountMinor, currency)}`, next };
+      return { ...ofLoan(loan), id: reference, state, label: amountText(amountMinor, currency), next };
     }
     case "reversal": {
       const { sourceLoanNumber: loan, reference, reversalReference, amountMinor, currency, reason } = finding.reversal;
@@ -123,7 +123,7 @@ function shownFinding(finding: Finding): ShownFinding {
     }
     case "link": {
       const { sourceLoanNumber, linkId, status, amountMinor, currency } = finding.link;
-      const label = `${amountText(amountMinor, currency)}`;
+      const label = amountText(amountMinor, currency);
       return { ...ofLoan(sourceLoanNumber), id: linkId!, state: status, label };
     }
   }
