@@ -78,7 +78,7 @@ test.concurrent("with `SHUTDOWN_DELAY`, a process works on while it is not ready
     const answer = await fetch(`${service.url}/readyz`);
     return { status: answer.status, body: (await answer.json()) as unknown };
   };
-  await expect.poll(readiness).toEqual({ status: 503, body: { ready: false, draining: true } });
+  await expect.poll(readiness).toMatchObject({ status: 503, body: { ready: false, draining: true } });
   // New connections are accepted, requests are answered, and events are delivered.
   await lender.importCases([aLoan("LN-1", 5_000)]);
   const payment = { amount: 1, reference: "pay_1", paidAt: new Date().toISOString(), mode: "upi" };
