@@ -1,5 +1,5 @@
 import { createDatabase, type Database, type DatabaseOptions, migrate } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { ANSWER_LIMIT_MS, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
 import { bookingsSchema } from "../src/schema.ts";
 
@@ -7,7 +7,7 @@ import { bookingsSchema } from "../src/schema.ts";
 export async function bookingsDatabase(options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const schemas = [bookingsSchema];
   const { url } = await testDatabase("bookings", async (at) => void (await migrate({ url: at, schemas })));
-  const database = await createDatabase({ url, schemas, ...options });
+  const database = await createDatabase({ url, schemas, answerTimeoutMs: ANSWER_LIMIT_MS, ...options });
   afterAll(() => database.close());
   return database;
 }

@@ -1,5 +1,5 @@
 import { createDatabase, type Database, type DatabaseOptions, migrate } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { ANSWER_LIMIT_MS, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
 import { casesSchema } from "../src/schema.ts";
 
@@ -7,7 +7,7 @@ import { casesSchema } from "../src/schema.ts";
 export async function casesDatabase(options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const schemas = [casesSchema];
   const { url } = await testDatabase("cases", async (at) => void (await migrate({ url: at, schemas })));
-  const database = await createDatabase({ url, schemas, ...options });
+  const database = await createDatabase({ url, schemas, answerTimeoutMs: ANSWER_LIMIT_MS, ...options });
   afterAll(() => database.close());
   return database;
 }

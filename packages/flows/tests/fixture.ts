@@ -13,7 +13,7 @@ import { createFieldPartner, type FieldPartner } from "@collections/field-partne
 import { createVault, type IssuedKey, type Lender, type NewLender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
-import { directUrl, testDatabase } from "@collections/testing";
+import { ANSWER_LIMIT_MS, directUrl, testDatabase } from "@collections/testing";
 import { eventsOf } from "@collections/webhooks";
 import { afterAll } from "vitest";
 import { assignCase } from "../src/case/change-case.ts";
@@ -46,7 +46,13 @@ export async function flowsDatabaseUrl(): Promise<string> {
 
 /** Opens a database again, as another process would, and closes it after the tests. */
 export async function openDatabase(url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> {
-  const database = await createDatabase({ url, directUrl: directUrl(url), schemas: SCHEMAS, ...options });
+  const database = await createDatabase({
+    url,
+    directUrl: directUrl(url),
+    schemas: SCHEMAS,
+    answerTimeoutMs: ANSWER_LIMIT_MS,
+    ...options,
+  });
   // Many calls at once wait for a client of the pool, which takes long on a slow machine.
   database.pool.options.connectionTimeoutMillis = 300_000;
   afterAll(() => database.close());

@@ -7,7 +7,7 @@ import {
   transaction,
 } from "@collections/database";
 import { currency } from "@collections/money";
-import { testDatabase } from "@collections/testing";
+import { ANSWER_LIMIT_MS, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
 import {
   claimMint,
@@ -36,7 +36,12 @@ export async function linksDatabase(onStatement?: DatabaseOptions["onStatement"]
   const { url } = await testDatabase("payment_links", async (at) => {
     await migrate({ url: at, schemas: [paymentLinksSchema] });
   });
-  const database = await createDatabase({ url, schemas: [paymentLinksSchema], ...(onStatement && { onStatement }) });
+  const database = await createDatabase({
+    url,
+    schemas: [paymentLinksSchema],
+    answerTimeoutMs: ANSWER_LIMIT_MS,
+    ...(onStatement && { onStatement }),
+  });
   afterAll(() => database.close());
   return database;
 }

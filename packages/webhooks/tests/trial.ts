@@ -1,6 +1,6 @@
 import { createOutbound } from "@collections/outbound";
 import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
-import { directUrl, testDatabase } from "@collections/testing";
+import { ANSWER_LIMIT_MS, directUrl, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
 import type { CheckedEvent } from "../src/event-input.ts";
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from "../src/dispatch/dispatcher.ts";
@@ -23,6 +23,7 @@ export const KEY_ID = "lk_trial";
 const KEY = { keyId: KEY_ID, secret: SECRET };
 /** A log that writes nothing, for tests that cause errors. */
 export const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {} };
+const SLOW = { answerTimeoutMs: ANSWER_LIMIT_MS };
 const POLL_INTERVAL_MS = 50;
 /** The contract's rule without pacing, so that a test with many failures does not take a minute. */
 export const UNPACED = { ...DEFAULT_SUSPENSION, minDurationMs: 0 };
@@ -65,8 +66,14 @@ export async function openTrial(): Promise<Trial> {
   const { url } = await testDatabase("webhooks", async (at) => {
     await migrate({ url: at, schemas: [webhooksSchema], jobs: true });
   });
-  const database = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works: true });
-  const otherDatabase = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema] });
+  const database = await createDatabase({
+    url,
+    directUrl: directUrl(url),
+    schemas: [webhooksSchema],
+    works: true,
+    ...SLOW,
+  });
+  const otherDatabase = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], ...SLOW });
   // Many calls at once wait for a client of the pool, which takes long on a slow machine.
   for (const { pool } of [database, otherDatabase]) pool.options.connectionTimeoutMillis = TIMEOUT_MS;
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
@@ -85,7 +92,13 @@ export async function openTrial(): Promise<Trial> {
       return lenderId;
     },
     async work({ suspension, ...options }) {
-      const own = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works: true });
+      const own = await createDatabase({
+        url,
+        directUrl: directUrl(url),
+        schemas: [webhooksSchema],
+        works: true,
+        ...SLOW,
+      });
       const facts: AttemptFacts[] = [];
       const probes: ProbeFacts[] = [];
       const webhooks = await startWebhooks({

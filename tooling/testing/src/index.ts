@@ -5,3 +5,4 @@ export { sessionsWaitingForLocks } from "./lock-waits.ts";
 export { until } from "./until.ts";
 export { withoutTriggers } from "./without-triggers.ts";
 export { nodesOfThisMachine, packInto } from "./packed-package.ts";
+export { ANSWER_LIMIT_MS } from "./limits.ts";
