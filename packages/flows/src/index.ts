@@ -95,6 +95,7 @@ export {
   sendPaymentLinkQueue,
 } from "./link/link-jobs.ts";
 export { mintPaymentLink } from "./link/mint-payment-link.ts";
+export { type MintLinkTest, testMintLink, type MintLinkTestOutcome } from "./link/test-mint-link.ts";
 export {
   type PaymentLinkRequest,
   requestPaymentLink,

@@ -12,6 +12,7 @@ import {
   type PaymentFilter,
   type PaymentPage,
 } from "./lists.ts";
+import { bodyOfMintTest, type MintLinkTest, type MintToTest } from "./mint-link-test.ts";
 import { type Booking, type CapturedPayment, bodyOfPayment, repeatedBooking } from "./payment-confirmation.ts";
 import { bodyOfReversal, repeatedReversal, type ReturnedPayment, type Reversal } from "./payment-reversal.ts";
 import {
@@ -213,6 +214,14 @@ export class CollectionsClient {
   /** Makes the service send a signed ping to your callback, and reports how it went. */
   testWebhook(options?: CallOptions): Promise<WebhookTest> {
     return this.#post(`${API}/webhooks/test`, undefined, options);
+  }
+
+  /**
+   * Makes the service call your mint endpoint once, as for a link of a field partner, and reports how it went. The link
+   * exists only on your side: cancel it.
+   */
+  testMintLink(test: MintToTest, options?: CallOptions): Promise<MintLinkTest> {
+    return this.#post(`${API}/mint-link/test`, bodyOfMintTest(test), options);
   }
 
   /** Returns one page of your events with the state of their delivery. */

@@ -108,6 +108,7 @@ export {
   type PromiseToPay,
   type WebhookBody,
 } from "./webhook-event.ts";
+export type { MintLinkFault, MintLinkTest, MintToTest } from "./mint-link-test.ts";
 export type {
   CountedReplay,
   Delivery,

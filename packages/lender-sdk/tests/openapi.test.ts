@@ -44,6 +44,8 @@ const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["Booking", "Booking", "requestId repeated reversals"],
   ["OriginalBooking", "OriginalBooking"],
   ["WebhookTestResult", "WebhookTest", "requestId"],
+  ["MintLinkTestResult", "MintLinkTest", "requestId"],
+  ["MintLinkFault", "MintLinkFault"],
   ["Deliveries", "DeliveryPage", "requestId"],
   ["Delivery", "Delivery"],
   ["DeliveryDetail", "DeliveryDetails", "requestId"],
@@ -68,6 +70,7 @@ const REQUESTS: readonly [schema: string, type: string][] = [
   ["UpsertRow", "UpsertRow"],
   ["ControlRow", "OrderRow"],
   ["PaymentConfirmation", "CapturedPayment"],
+  ["MintLinkTest", "MintToTest"],
   ["SignatureToDebug", "RequestToDebug"],
   ["PaymentToReconcile", "PaymentToReconcile"],
 ];
@@ -100,6 +103,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   await client.listReconciliations();
   await client.getReconciliation("{runId}");
   await client.testWebhook();
+  await client.testMintLink({ loan: "1", amount: "1" });
   await client.listDeliveries();
   await client.getDelivery("{eventId}");
   await client.replayDelivery("{eventId}");

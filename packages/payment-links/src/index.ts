@@ -60,6 +60,8 @@ export { chooseLanguage, type ChosenLanguage, type LanguagePreference } from "./
 export { linkEmail, type LinkMessage, whatsappParameters } from "./message/messages.ts";
 export { type MintAnswer, readMintAnswer } from "./mint/mint-answer.ts";
 export { type MintCall, mintLink, type MintRequest } from "./mint/mint-link.ts";
+export { type MintFaultCode } from "./mint/mint-remedy.ts";
+export { type MintFault, testMint, type TestedMint } from "./mint/test-mint.ts";
 export {
   type Channel,
   CHANNELS,

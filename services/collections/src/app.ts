@@ -4,6 +4,8 @@ import type {
   ConfirmationOutcome,
   ImportRequest,
   ImportResult,
+  MintLinkTest,
+  MintLinkTestOutcome,
   OtpChannel,
   ReversalOutcome,
   ReversalRequest,
@@ -61,6 +63,7 @@ export interface App {
   /** Makes a ping for a lender's callback, with a new event id. */
   readonly pingFor: (lenderId: string) => Promise<Ping>;
   readonly webhookTest: TestWebhook;
+  readonly testMintLink: (test: MintLinkTest) => Promise<MintLinkTestOutcome>;
   /** Aborts everything that still runs. Finish running requests and jobs before you call this. */
   close(): Promise<void>;
 }

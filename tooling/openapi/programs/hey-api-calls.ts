@@ -40,6 +40,7 @@ async function makeEveryCall(): Promise<void> {
   const request = { method: "GET", path: "/api/v1/partner/health", timestamp: String(Date.now()), signature: "00" };
   done(await api.debugSignature({ client, body: { ...request, body: "" } }));
   done(await api.testWebhook({ client, body: { kind: "ping" } }));
+  done(await api.testMintLink({ client, body: { loan, amount: 1 } }));
   const { deliveries } = done(await api.listDeliveries({ client, query: path }));
   const event = { eventId: deliveries[0]!.eventId };
   done(await api.getDelivery({ client, path: event }));

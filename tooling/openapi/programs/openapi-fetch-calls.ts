@@ -40,6 +40,7 @@ async function makeEveryCall(): Promise<void> {
   const request = { method: "GET", path: "/api/v1/partner/health", timestamp: String(Date.now()), signature: "00" };
   done(await client.POST("/api/v1/partner/debug/signature", { body: { ...request, body: "" } }));
   done(await client.POST("/api/v1/partner/webhooks/test", { body: { kind: "ping" } }));
+  done(await client.POST("/api/v1/partner/mint-link/test", { body: { loan, amount: 1 } }));
   const { deliveries } = done(await client.GET("/api/v1/partner/webhooks/deliveries", { params: { query: path } }));
   const event = { params: { path: { eventId: deliveries[0]!.eventId } } };
   done(await client.GET("/api/v1/partner/webhooks/deliveries/{eventId}", event));

@@ -1,22 +1,16 @@
 import { type Case, caseById } from "@collections/cases";
 import { databaseTime } from "@collections/database";
-import {
-  lenderById,
-  type LenderSigningKey,
-  type MintRegistration,
-  mintRegistration,
-  SealedValueError,
-} from "@collections/lenders";
+import { lenderById } from "@collections/lenders";
 import {
   claimMint,
   linkById,
   type MintAnswer,
   mintLink,
-  type MintRequest,
   type PaymentLink,
   PaymentLinkNotFoundError,
 } from "@collections/payment-links";
 import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
+import { mintCallOf, mintSetup, type MintSetup, type NoLink } from "./mint-call.ts";
 import { obsoleteMintReason } from "./obsolete-request.ts";
 import { recordMint } from "./record-mint.ts";
 import { untilAvailable } from "./until-available.ts";
@@ -40,29 +34,22 @@ export async function mintPaymentLink(deps: LinkDeps, job: MintJob): Promise<voi
   if (!link) return;
 
   // Call the lender, outside any transaction, unless the request is obsolete or cannot be sent.
-  const answer = "unavailable" in wanted ? wanted : await askLender(deps, wanted, link);
+  const answer = "unavailable" in wanted ? wanted : await mintLink(mintCallOf(deps, wanted, { ...link, ...wanted }));
   logAnswer(deps, { lenderId, paymentLinkId: linkId }, answer);
 
   // Record the answer. The link may now exist at the lender, so this retries while the database is unavailable.
   await untilAvailable(RECORD_FOR_MS, () => recordMint(deps, link, answer));
 }
 
-interface MintSetup {
-  readonly registration: MintRegistration;
-  readonly key: LenderSigningKey;
-}
-
-interface MintCall extends MintSetup {
+interface WantedMint extends MintSetup {
   readonly theCase: Case;
 }
-
-type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
 /**
  * Returns the data for the mint call, or the reason why no call is made. Returns undefined if the link is no longer
  * `requested`, or if another job has claimed its mint call.
  */
-async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLink | undefined> {
+async function wantedMint(deps: LinkDeps, job: MintJob): Promise<WantedMint | NoLink | undefined> {
   const em = deps.database.em();
   const { lenderId, linkId: id, caseId } = job;
   const [link, lender, setup, now, caseOfJob] = await Promise.all([
@@ -78,47 +65,6 @@ async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLi
   const obsolete = obsoleteMintReason(link, { theCase, lender: lender!, now });
   if (obsolete) return { unavailable: obsolete.reason, detail: obsolete.detail };
   return "unavailable" in setup ? setup : { ...setup, theCase };
-}
-
-async function mintSetup({ database, vault, credentials }: LinkDeps, lenderId: string): Promise<MintSetup | NoLink> {
-  try {
-    const registration = await mintRegistration(database.em(), vault, lenderId);
-    if (!registration) return notConfigured("The lender has registered no mint-link URL.");
-    const key = await credentials.signingKeyOf(lenderId);
-    return key ? { registration, key } : notConfigured("The lender has no valid API key to sign the mint call with.");
-  } catch (error) {
-    if (error instanceof SealedValueError) return notConfigured(error.message);
-    throw error;
-  }
-}
-
-function notConfigured(detail: string): NoLink {
-  return { unavailable: "not_configured", detail };
-}
-
-function mintRequestOf(link: PaymentLink, { borrowerName, borrowerPhone }: Case): MintRequest {
-  const { sourceLoanNumber, caseId, visitId, amountMinor, currency } = link;
-  const description = `Payment for loan ${sourceLoanNumber}`;
-  return { sourceLoanNumber, caseId, visitId, amountMinor, currency, borrowerName, borrowerPhone, description };
-}
-
-function askLender(
-  { outbound, allow, mintTimeoutMs }: LinkDeps,
-  { registration, key, theCase }: MintCall,
-  link: PaymentLink,
-): Promise<MintAnswer> {
-  return mintLink({
-    outbound,
-    linkUrlRule: { allow, hosts: registration.paymentLinkHosts },
-    url: registration.mintLinkUrl,
-    authHeader: registration.authHeader ?? undefined,
-    signingKey: key.signingKey,
-    keyId: key.keyId,
-    mintKey: link.mintKey,
-    request: mintRequestOf(link, theCase),
-    timeoutMs: mintTimeoutMs,
-    now: new Date(),
-  });
 }
 
 /** Logs the answer. If recording fails, this line is the only trace of a minted link. */

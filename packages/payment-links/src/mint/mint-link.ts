@@ -1,6 +1,6 @@
 import { publicId } from "@collections/database";
 import { type CurrencyCode, toWire } from "@collections/money";
-import type { Outbound } from "@collections/outbound";
+import type { Outbound, OutboundAnswer } from "@collections/outbound";
 import { HEADERS, type Secret, sign } from "@collections/signing";
 import type { LinkUrlRule } from "../link/link-url.ts";
 import { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
@@ -54,16 +54,30 @@ export interface MintCall {
 export async function mintLink(call: MintCall): Promise<MintAnswer> {
   const { url } = call;
   if (url === null) return { unavailable: "not_configured", detail: "The lender has registered no mint-link URL." };
-  const body = Buffer.from(JSON.stringify(wireBody(call.request)));
-  const answer = await call.outbound.request({
+  return (await exchangeMint({ ...call, url })).answer;
+}
+
+/** A mint call as it was sent, what came back, and what that means. `request` contains the value of the auth header. */
+export interface MintExchange {
+  readonly request: { readonly url: string; readonly headers: Readonly<Record<string, string>>; readonly body: string };
+  readonly outcome: OutboundAnswer;
+  readonly answer: MintAnswer;
+}
+
+/** Makes the mint call, once. Throws only if the auth header cannot be sent. */
+export async function exchangeMint(call: MintCall & { readonly url: string }): Promise<MintExchange> {
+  const { url } = call;
+  const body = JSON.stringify(wireBody(call.request));
+  const headers = headersOf(call, url, Buffer.from(body));
+  const outcome = await call.outbound.request({
     method: "POST",
     url,
-    headers: headersOf(call, url, body),
+    headers,
     body,
     timeoutMs: call.timeoutMs,
     freshConnection: true,
   });
-  return readMintAnswer(answer, call.linkUrlRule);
+  return { request: { url, headers, body }, outcome, answer: readMintAnswer(outcome, call.linkUrlRule) };
 }
 
 function wireBody({ caseId, visitId, amountMinor, ...request }: MintRequest): object {

@@ -34,6 +34,7 @@ const PROBLEMS = {
   DUPLICATE_CONFIRMATION: [409, "The payment is booked already", false],
   DUPLICATE_REVERSAL: [409, "The reversal is recorded already", false],
   CALLBACK_NOT_CONFIGURED: [409, "No callback URL is registered", false],
+  MINT_URL_NOT_CONFIGURED: [409, "Mint calls are not configured", false],
   PAYLOAD_TOO_LARGE: [413, "The body is too large", false],
 
   VALIDATION_FAILED: [422, "The request is not valid", false],

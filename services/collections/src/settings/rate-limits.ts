@@ -25,6 +25,7 @@ export const DEFAULT_RATE_LIMITS = {
   "reconciliations-get": 600,
   health: 60,
   "webhooks-test": 6,
+  "mint-link-test": 6,
   "deliveries-list": 600,
   "deliveries-get": 600,
   "deliveries-replay-one": 600,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDatabase, isDistributed } from "@collections/database";
 import { createSignInKeys } from "@collections/field-partners";
-import { caseSnapshot, createConfirmer, importCases, reversePayment } from "@collections/flows";
+import { caseSnapshot, createConfirmer, importCases, reversePayment, testMintLink } from "@collections/flows";
 import { createAnchorKeys } from "@collections/ledger";
 import { createCredentials, createKeyUses, createVault, lenderById, lenderIds } from "@collections/lenders";
 import { createMailer, createWhatsApp } from "@collections/messaging";
@@ -17,6 +17,7 @@ import { schemas } from "../schemas.ts";
 import { allowHostOf } from "../settings/anchor-settings.ts";
 import type { Config } from "../settings/config.ts";
 import type { Essentials } from "../settings/local-data.ts";
+import { allowedForLinks } from "../settings/link-hosts.ts";
 import { masterKeysOf } from "../settings/master-key.ts";
 import { createWebhookSender, pingTo } from "../worker/callbacks.ts";
 import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
@@ -65,6 +66,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const whatsapp = createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
   const webhookSender = createWebhookSender({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
+  const mintSettings = { allow: allowedForLinks(config), mintTimeoutMs: config.mintTimeoutMs };
   return {
     config,
     log,
@@ -106,6 +108,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
       ping: (lender) => testEndpoint(database.em(), webhookSender, pingTo(lender, environment)),
       endpoint: (lenderId) => endpointOf(database.em(), lenderId),
     },
+    testMintLink: (test) => testMintLink({ database, outbound, credentials, vault, ...mintSettings }, test),
     async close() {
       await rateLimiter.close();
       const clients = [mailer, outbound, messengerOutbound, anchorOutbound];

@@ -19,6 +19,7 @@ import { listLenders, recordKeyUse } from "@collections/lenders";
 import { startWebhooks, type Webhooks } from "@collections/webhooks";
 import { databaseTime, every, type FailedJobs, failedJobs, oneAfterAnother, transaction } from "@collections/database";
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
+import { allowedForLinks } from "../settings/link-hosts.ts";
 import type { App } from "../app.ts";
 import { runLeftoverRequests } from "../mutation-results/queued-requests.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
@@ -163,9 +164,7 @@ function linkDeps(app: App): LinkDeps {
   return {
     database,
     outbound,
-    // Borrowers open the links. Outside a sandbox, no link may be plain http or lead to a private address:
-    // OUTBOUND_ALLOW permits hosts only for calls of the service, not for links.
-    allow: config.isSandbox ? config.outboundAllow : { entries: [] },
+    allow: allowedForLinks(config),
     credentials,
     vault,
     mailer,

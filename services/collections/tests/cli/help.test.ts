@@ -31,7 +31,7 @@ test("the program has every documented command", async () => {
     key: "create list retire revoke use-for-signing debug",
     "field-partner": "create list show update token suspend resume clear-code-limit",
     case: "import list show assign erase unassign hold release close",
-    endpoint: "show probe resume",
+    endpoint: "show probe mint resume",
     delivery: "list show replay replays cancel-replay",
     ledger: "statement extend verify anchor-keys",
     payment: "show reverse move reconcile reconciliations reconciliation",

@@ -101,6 +101,24 @@ test("`endpoint probe` prints request and response, and exits with 1 until the c
   expect(text.stdout).toMatch(/^Cause {3}\S.*\nRemedy {2}\S/m);
 });
 
+test("`endpoint mint` prints request and answer, and exits with 1 unless a link is minted", async () => {
+  const minted = await cli.json("endpoint", "mint", lender.code, "LN-1", "--amount", "2.5");
+  const seen = lender.mints.at(-1)!;
+  expect(minted).toMatchObject({ lenderCode: lender.code, minted: true, link: { linkId: seen.linkId }, error: null });
+  expect(seen).toMatchObject({ idempotencyKey: expect.stringMatching(/^test_/) as string, request: { amount: 2.5 } });
+  lender.mintBehaviour = "refuse";
+  const text = await cli("endpoint", "mint", lender.code, "LN-1");
+  lender.mintBehaviour = "ok";
+  const [unknown, wrong] = await Promise.all([
+    cli("endpoint", "mint", lender.code, "LN-99"),
+    cli("endpoint", "mint", lender.code, "LN-1", "--amount", "1.234"),
+  ]);
+  expect([text.code, unknown.code, wrong.code]).toEqual([1, 3, 2]);
+  expect(text.stdout).toMatch(/^Not minted after \d+ ms:\n {2}answered 200$/m);
+  expect(text.stdout).toMatch(/^Reason {2}refused: \S.*\nCause {3}\S.*\nRemedy {2}\S/m);
+  expect(text.stdout).not.toContain(lender.mintAuth.value);
+});
+
 test("the curl command that `delivery show` prints delivers the event, and the receiver accepts it", async () => {
   await cli.json("case", "hold", lender.code, "LN-4", "--reason", REASON);
   const { deliveries } = (await cli.json("delivery", "list", "--lender", lender.code, "--kind", "case.held")) as {

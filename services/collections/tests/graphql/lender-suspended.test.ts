@@ -125,6 +125,8 @@ describe("while the lender is suspended", () => {
       status: 200,
       body: { delivered: true },
     });
+    const mintTest = await lender.call("POST", "/api/v1/partner/mint-link/test", { loan: visited.loan });
+    expect(mintTest).toMatchObject({ status: 200, body: { minted: true } });
   });
 
   test("events are delivered, and a link that waited for its mint call becomes unavailable without the call", async () => {

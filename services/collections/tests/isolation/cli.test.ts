@@ -105,6 +105,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "case close": { names: "<lender> <loan>", trial: { args: (world) => [...aLoan(world), ...REASON] } },
   "endpoint show": { names: "<lender>", trial: ONE_LENDER },
   "endpoint probe": { names: "<lender>", trial: ONE_LENDER },
+  "endpoint mint": { names: "<lender> <loan>", trial: { args: aLoan } },
   "endpoint resume": { names: "<lender>", trial: ONE_LENDER },
   "delivery list": {
     names: "--cursor --lender --loan",

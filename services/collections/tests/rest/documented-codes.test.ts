@@ -40,6 +40,7 @@ let lender: Lender;
 let suspended: Lender;
 let revoked: Lender;
 let withoutCallback: Lender;
+let withoutMintUrl: Lender;
 let stranger: Lender;
 let busy: Lender;
 
@@ -56,6 +57,8 @@ beforeAll(async () => {
     await aLender(limited),
   ];
   withoutCallback = await aLender(service, { callbackUrl: null } as never);
+  withoutMintUrl = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null } as never);
+  await withoutMintUrl.importCases([aRow("LN-1")]);
   stranger = await aLender(live);
   await change(suspended, (tx, id) => suspendLender(tx, id, "asked for"));
   await change(revoked, (tx, lenderId) => {
@@ -164,6 +167,16 @@ const OWN_REQUESTS: Readonly<Record<string, Readonly<Partial<Record<ProblemCode,
   testWebhook: {
     INVALID_ENUM: { body: { kind: "odd" } },
   },
+  testMintLink: {
+    VALIDATION_FAILED: { body: { loan: 7, amount: "1" } },
+    LOAN_NOT_FOUND: { body: { loan: "LN-9" } },
+    REQUIRED: { body: {} },
+    WRONG_TYPE: { body: { loan: 7 } },
+    TOO_LONG: { body: { loan: "x".repeat(200) } },
+    INVALID_TEXT: { body: { loan: "a\u0000b" } },
+    AMOUNT_PRECISION: { body: { loan: "LN-1", amount: 1.005 } },
+    AMOUNT_OUT_OF_RANGE: { body: { loan: "LN-1", amount: 0 } },
+  },
   listDeliveries: {
     VALIDATION_FAILED: { query: "state=odd&since=odd" },
     REQUIRED: { query: "loan=" },
@@ -208,6 +221,7 @@ function sharedRequests({ limitBytes = DEFAULT_LIMIT_BYTES }: Endpoint): Partial
     LENDER_SUSPENDED: { lender: suspended },
     DEBUGGER_CLOSED: { lender: stranger, body: "{}" },
     CALLBACK_NOT_CONFIGURED: { lender: withoutCallback },
+    MINT_URL_NOT_CONFIGURED: { lender: withoutMintUrl, body: { loan: "LN-1" } },
     RATE_LIMITED: { lender: busy },
   };
 }

@@ -117,6 +117,11 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   REVERSED_AT_IN_FUTURE: () => reverse({ amount: 1, reversedAt: new Date(Date.now() + 6 * 60_000).toISOString() }),
   DUPLICATE_CONFIRMATION: () => confirm({ reference: "booked", amount: 10 }),
   CALLBACK_NOT_CONFIGURED: async () => (await aLender(service, { callbackUrl: null } as never)).testWebhook(),
+  MINT_URL_NOT_CONFIGURED: async () => {
+    const bare = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null } as never);
+    await bare.importCases([aRow("LN-1")]);
+    return bare.call("POST", "/api/v1/partner/mint-link/test", { loan: "LN-1" });
+  },
   PAYLOAD_TOO_LARGE: () => confirm({ note: "x".repeat(16 * 1024) }),
   VALIDATION_FAILED: () => confirm({ reference: 7, mode: 7 }),
   REQUIRED: () => confirm({ reference: undefined }),

@@ -15,15 +15,18 @@ import {
 import { Command } from "commander";
 import { pingTo } from "../../worker/callbacks.ts";
 import { momentText } from "../terminal/local-time.ts";
+import { mintCommand } from "./endpoint-mint.ts";
 import { answerLines, type Failure, wordsFor } from "./attempt-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
-/** `endpoint …`: show, probe and resume the callback of a lender. */
+/** `endpoint …`: show, probe and resume the callback of a lender, and test its mint endpoint. */
 export function endpointCommand(): Command {
-  const endpoint = new Command("endpoint").description("The callbacks that receive events.");
+  const endpoint = new Command("endpoint").description(
+    "The callbacks that receive events, and the endpoints that mint links.",
+  );
   endpoint
     .command("show")
     .argument("<lender>", "the lender's code")
@@ -39,6 +42,7 @@ export function endpointCommand(): Command {
       "\nExits with 1 when the ping was not acknowledged.\n\nExample:\n  pnpm collections endpoint probe ACME",
     )
     .action((code: string) => withDatabase((operator) => probe(operator, code)));
+  endpoint.addCommand(mintCommand());
   endpoint
     .command("resume")
     .argument("<lender>", "the lender's code")

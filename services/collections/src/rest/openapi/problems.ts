@@ -80,6 +80,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
     { matches: true, differences: [], original: originalReversalExample },
   ],
   CALLBACK_NOT_CONFIGURED: ["No callback URL is registered; register one, then send the test again."],
+  MINT_URL_NOT_CONFIGURED: ["The lender has registered no mint-link URL."],
   PAYLOAD_TOO_LARGE: ["The body may have 16384 bytes at most.", { limitBytes: 16_384 }],
   VALIDATION_FAILED: [
     "2 fields need attention.",

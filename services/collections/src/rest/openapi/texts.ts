@@ -28,7 +28,10 @@ export const TAGS = [
   { name: "Health", description: "Check your key, your secret and your clock." },
   { name: "Cases", description: "Import loans as cases, and read the state of a case." },
   { name: "Payments", description: "Report captured payments." },
-  { name: "Deliveries", description: "Test your callback, and follow the delivery of your events." },
+  {
+    name: "Deliveries",
+    description: "Test your callback and your mint endpoint, and follow the delivery of your events.",
+  },
   { name: "Signature debugger", description: "Find the mistake that caused a wrong signature." },
 ];
 

@@ -15,6 +15,7 @@ import { reconcilePayments } from "./reconcile-payments.ts";
 import { replayDeliveries } from "./replay-deliveries.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { reversePayment } from "./reverse-payment.ts";
+import { testMintLink } from "./test-mint-link.ts";
 import { testWebhook } from "./test-webhook.ts";
 
 /**
@@ -34,6 +35,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   getReconciliation,
   debugSignature,
   testWebhook,
+  testMintLink,
   listDeliveries,
   getDelivery,
   replayDelivery,
