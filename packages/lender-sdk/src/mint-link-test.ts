@@ -5,7 +5,7 @@ import type { Answer } from "./answer.ts";
 export interface MintToTest {
   readonly loan: string;
   /** Default: `"1"`. */
-  readonly amount?: Amount | null;
+  readonly amount?: Amount;
 }
 
 /** Why a test minted no link. `code` is the `reason` that the event `payment_link.unavailable` would have. */
@@ -32,5 +32,5 @@ export interface MintLinkTest extends Answer {
 
 /** Builds the request's body. Throws InvalidAmountError. */
 export function bodyOfMintTest({ loan, amount }: MintToTest): Record<string, unknown> {
-  return { loan, ...(amount != null && { amount: new AmountLiteral(amount, "amount") }) };
+  return { loan, ...(amount !== undefined && { amount: new AmountLiteral(amount, "amount") }) };
 }

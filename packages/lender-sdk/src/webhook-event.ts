@@ -67,7 +67,12 @@ export interface EventData {
     readonly paidAmount: Amount;
   };
   "payment_link.created": { readonly visitId: string; readonly linkId: string; readonly amount: Amount };
-  "payment_link.unavailable": { readonly visitId: string; readonly amount: Amount; readonly reason: string };
+  "payment_link.unavailable": {
+    readonly visitId: string;
+    readonly amount: Amount;
+    readonly reason: string;
+    readonly detail: string;
+  };
   "payment_link.delivered": { readonly linkId: string; readonly channels: readonly string[] };
   "payment_link.undelivered": { readonly linkId: string; readonly channels: readonly string[] };
   "payment.collected": {

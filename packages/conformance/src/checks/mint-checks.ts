@@ -141,7 +141,7 @@ export const mintChecks: readonly Check[] = [
 
 /**
  * Reports an endpoint that answers a forged link request as if it were valid. With a registered auth header this is only a
- * warning, because the header still protects the endpoint. contract: Mint-link authentication
+ * warning, because the header still protects the endpoint. contract: Mint-link request
  */
 function forged({ mintAuthHeader }: Settings, made: Exchange, mend: string): Finding[] {
   const findings = expectRejected(made, mend, REJECTED);

@@ -1,14 +1,7 @@
 import { type Case, caseById } from "@collections/cases";
 import { databaseTime } from "@collections/database";
 import { lenderById } from "@collections/lenders";
-import {
-  claimMint,
-  linkById,
-  type MintAnswer,
-  mintLink,
-  type PaymentLink,
-  PaymentLinkNotFoundError,
-} from "@collections/payment-links";
+import { claimMint, linkById, type MintAnswer, mintLink, PaymentLinkNotFoundError } from "@collections/payment-links";
 import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
 import { mintCallOf, mintSetup, type MintSetup, type NoLink } from "./mint-call.ts";
 import { obsoleteMintReason } from "./obsolete-request.ts";

@@ -62,10 +62,9 @@ function withoutSecret(
   authHeader: MintCall["authHeader"],
 ): Record<string, string> {
   const name = authHeader?.name.toLowerCase();
-  const isSecret = ([key, value]: [string, string]) => key === name && value === authHeader?.value;
-  return Object.fromEntries(
-    Object.entries(headers).map((entry) => (isSecret(entry) ? [entry[0], MASK] : entry)) as [string, string][],
-  );
+  const shown: Record<string, string> = { ...headers };
+  if (name !== undefined && headers[name] === authHeader?.value) shown[name] = MASK;
+  return shown;
 }
 
 /** Masks the secret before the body is cut, so that no part of the secret remains at the end. */

@@ -57,7 +57,7 @@ beforeAll(async () => {
     await aLender(limited),
   ];
   withoutCallback = await aLender(service, { callbackUrl: null } as never);
-  withoutMintUrl = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null } as never);
+  withoutMintUrl = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null });
   await withoutMintUrl.importCases([aRow("LN-1")]);
   stranger = await aLender(live);
   await change(suspended, (tx, id) => suspendLender(tx, id, "asked for"));

@@ -118,7 +118,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   DUPLICATE_CONFIRMATION: () => confirm({ reference: "booked", amount: 10 }),
   CALLBACK_NOT_CONFIGURED: async () => (await aLender(service, { callbackUrl: null } as never)).testWebhook(),
   MINT_URL_NOT_CONFIGURED: async () => {
-    const bare = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null } as never);
+    const bare = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null });
     await bare.importCases([aRow("LN-1")]);
     return bare.call("POST", "/api/v1/partner/mint-link/test", { loan: "LN-1" });
   },

@@ -113,7 +113,7 @@ describe("a test of the mint endpoint", () => {
   test("shows that the lender does not trust the signature", async () => {
     const other = await aLender(service);
     await other.importCases([aRow("LN-1")]);
-    const secrets = other.secrets as Map<string, string>;
+    const secrets = other.secrets;
     const [[keyId, secret] = ["", ""]] = [...secrets];
     secrets.set(keyId, "another");
     const overrides = { hmacSecret: secret };
@@ -145,7 +145,7 @@ describe("a test of the mint endpoint is refused", () => {
   });
 
   test("without a registered mint URL", async () => {
-    const bare = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null } as never);
+    const bare = await aLender(service, { mintLinkUrl: null, mintAuthHeader: null });
     await bare.importCases([aRow("LN-1")]);
     expect(await testMint({ loan: "LN-1" }, bare)).toMatchObject({
       status: 409,
