@@ -30,6 +30,7 @@ export const TAGS = [
   { name: "Payments", description: "Report captured payments." },
   { name: "Deliveries", description: "Test your callback, and follow the delivery of your events." },
   { name: "Signature debugger", description: "Find the mistake that caused a wrong signature." },
+  { name: "Sandbox", description: "Play what happens to a loan, to see its events. Only in a sandbox." },
 ];
 
 export const SECURITY_SCHEMES = {
