@@ -106,7 +106,7 @@ async function claimScene({ database }: SceneDeps, request: SceneRequest): Promi
       if (claim.kind === "new") replaceMutationResult(tx, key, undefined);
       return {
         kind: "refused",
-        outcome: detail == null ? { kind: "loan_not_found" } : { kind: "not_playable", detail },
+        outcome: typeof detail === "string" ? { kind: "not_playable", detail } : { kind: "loan_not_found" },
       };
     }
     saveMutationResult(tx, key, PLAYING);

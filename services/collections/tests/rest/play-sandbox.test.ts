@@ -97,7 +97,7 @@ describe("a scene", () => {
   });
 
   test("ends early when the mint endpoint gives no link", async () => {
-    const other = await aLender(service, { mintLinkUrl: null } as never);
+    const other = await aLender(service, { mintLinkUrl: null });
     await other.importCases([aRow("LN-1")]);
     const { body } = await play("LN-1", "link-paid", other);
     expect(body.stoppedBecause).toContain("not_configured");
