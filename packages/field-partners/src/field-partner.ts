@@ -77,6 +77,26 @@ export async function createFieldPartner(
   return { id, displayName, phone, timeZone, state: "active", createdAt: now };
 }
 
+/**
+ * Returns the active person with the phone. Registers the person if no active person has the phone.
+ *
+ * @example
+ * const visitor = { displayName: "Sandbox Visitor", phone: "+447700900001", timeZone: "UTC" };
+ * const { id } = await transaction(em, (tx) => ensureFieldPartner(tx, visitor));
+ */
+export async function ensureFieldPartner(
+  tx: Tx,
+  fieldPartner: NewFieldPartner,
+  now: Date = new Date(),
+): Promise<FieldPartner> {
+  const known = await activeWithPhone(tx, fieldPartner.phone);
+  if (known) return toFieldPartner(known);
+  // Wait for a transaction that registers the same phone, and look again.
+  await query(tx, lockPhone, [readPhone(fieldPartner.phone)]);
+  const registered = await activeWithPhone(tx, fieldPartner.phone);
+  return registered ? toFieldPartner(registered) : createFieldPartner(tx, fieldPartner, now);
+}
+
 /** The changes of a person. An absent field stays unchanged. The rules are those of NewFieldPartner. */
 export type FieldPartnerChanges = Partial<NewFieldPartner>;
 

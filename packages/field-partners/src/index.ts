@@ -14,6 +14,7 @@ export {
 } from "./field-partner-fault.ts";
 export {
   createFieldPartner,
+  ensureFieldPartner,
   type FieldPartner,
   fieldPartnerById,
   type FieldPartnerChanges,

@@ -144,3 +144,11 @@ export { type AlertDeps, AlertNotAcceptedError, sendWebhookAlert } from "./messa
 export { startVisit, type StartVisitOutcome, type VisitToStart } from "./visit/start-visit.ts";
 export { type PromiseDeps, settlePromises } from "./visit/settle-promises.ts";
 export { sweepPaymentLinks } from "./link/sweep-payment-links.ts";
+export {
+  playScene,
+  type SceneDeps,
+  type SceneEvent,
+  type SceneOutcome,
+  type SceneRequest,
+} from "./sandbox/play-scene.ts";
+export { type Scene, SCENES } from "./sandbox/scenes.ts";

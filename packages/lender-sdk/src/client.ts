@@ -21,6 +21,7 @@ import {
   type ReconciliationPage,
   type ReconciliationRequest,
 } from "./reconciliation.ts";
+import type { PlayedScene, SandboxScene } from "./sandbox-scene.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
 import {
@@ -276,6 +277,11 @@ export class CollectionsClient {
     const body = stringifyExact(request);
     const call = { method: "POST", path: `${API}/debug/signature`, body, isSigned: false } as const;
     return (await this.#call(call, options)).body as unknown as SignatureDiagnosis;
+  }
+
+  /** Plays a scene on one of your loans, so that your receiver gets its events. Only a sandbox does this. */
+  playScene(loan: string, scene: SandboxScene, options?: CallOptions): Promise<PlayedScene> {
+    return this.#post(`${API}/sandbox/play`, { loan, scene }, options);
   }
 
   async #import(rows: readonly CaseRow[], options: ImportOptions, dryRun: boolean): Promise<CaseImport> {

@@ -124,3 +124,4 @@ export type {
   StartedReplay,
   WebhookTest,
 } from "./webhook-delivery.ts";
+export type { PlayedScene, SandboxScene, SceneEvent } from "./sandbox-scene.ts";

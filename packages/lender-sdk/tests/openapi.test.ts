@@ -55,6 +55,8 @@ const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["ReplayStarted", "StartedReplay", "requestId"],
   ["Replay", "Replay", "requestId"],
   ["SignatureDiagnosis", "SignatureDiagnosis", "requestId"],
+  ["PlayedScene", "PlayedScene", "requestId"],
+  ["SceneEvent", "SceneEvent"],
   ["Reconciliation", "Reconciliation", "requestId"],
   ["MissingPayment", "MissingPayment"],
   ["UnreportedPayment", "UnreportedPayment"],
@@ -110,6 +112,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   await client.replayDeliveries();
   await client.getReplay("{replayId}");
   await client.debugSignature({ method: "GET", path: "/", timestamp: "1", signature: "" });
+  await client.playScene("{loan}", "visit");
   const called = service.seen.map(({ method, url }) => `${method} ${decodeURIComponent(url)}`);
   const known = Object.entries(OPENAPI.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),

@@ -50,6 +50,19 @@ export async function settlePromises(deps: PromiseDeps, now: Date): Promise<void
   });
 }
 
+/**
+ * Decides the open promise of a case at once, before its day is over, and emits its event. Only a scene of the sandbox
+ * does this. The promise is decided by the payments so far.
+ */
+export async function settlePromiseNow(
+  deps: PromiseDeps,
+  lender: LenderProfile,
+  promise: DuePromise,
+  now: Date,
+): Promise<void> {
+  await settle(deps, lender, promise, { now, sendsEvent: true });
+}
+
 interface SettleOptions {
   readonly now: Date;
   readonly sendsEvent: boolean;

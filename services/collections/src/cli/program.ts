@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   case: async () => (await import("./case/case.ts")).caseCommand(),
   endpoint: async () => (await import("./webhooks/endpoint.ts")).endpointCommand(),
   delivery: async () => (await import("./webhooks/delivery.ts")).deliveryCommand(),
+  sandbox: async () => (await import("./lender/sandbox.ts")).sandboxCommand(),
   today: async () => (await import("./lender/today.ts")).todayCommand(),
   audit: async () => (await import("./service/audit.ts")).auditCommand(),
   doctor: async () => (await import("./service/doctor.ts")).doctorCommand(),

@@ -20,6 +20,7 @@ const PROBLEMS = {
 
   LENDER_SUSPENDED: [403, "The lender is suspended", false],
   DEBUGGER_CLOSED: [403, "The signature debugger is closed", false],
+  SANDBOX_ONLY: [403, "Scenes are played only in a sandbox", false],
 
   ROUTE_NOT_FOUND: [404, "There is no such endpoint", false],
   LOAN_NOT_FOUND: [404, "There is no such loan", false],
@@ -33,6 +34,7 @@ const PROBLEMS = {
 
   DUPLICATE_CONFIRMATION: [409, "The payment is booked already", false],
   DUPLICATE_REVERSAL: [409, "The reversal is recorded already", false],
+  SCENE_NOT_PLAYABLE: [409, "The scene cannot be played on the case", false],
   CALLBACK_NOT_CONFIGURED: [409, "No callback URL is registered", false],
   MINT_URL_NOT_CONFIGURED: [409, "Mint calls are not configured", false],
   PAYLOAD_TOO_LARGE: [413, "The body is too large", false],

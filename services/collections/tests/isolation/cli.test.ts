@@ -180,6 +180,10 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "master-key rotate": { names: "", trial: { because: "it is about all secrets at once" } },
   "master-key replace-lost": { names: "", trial: { because: "it is about all secrets at once" } },
   migrate: { names: "", trial: { because: "it is about tables, and reads no row" } },
+  "sandbox play": {
+    names: "<lender> <loan> <scene>",
+    trial: { args: (world) => [...aLoan(world), "visit"] },
+  },
   "persisted-operations make": { names: "<paths>", trial: { because: "it reads files, and no database" } },
 };
 

@@ -65,7 +65,8 @@ beforeAll(async () => {
     const [keyId = ""] = [...revoked.secrets.keys()];
     return revokeKey(tx, { lenderId, keyId, reason: "leaked", evenIfLast: true });
   });
-  await lender.importCases([aRow("LN-1"), aRow("LN-2")]);
+  await lender.importCases([aRow("LN-1"), aRow("LN-2"), aRow("LN-ENDED")]);
+  await lender.importCases([aRow("LN-ENDED", { outstandingAmount: 0 })]);
   await lender.confirm("LN-1", { ...payment, reference: "booked" });
   await lender.call("POST", "/api/v1/partner/cases/LN-1/payments/reverse", { ...reversal, amount: 1 });
 });
@@ -200,6 +201,15 @@ const OWN_REQUESTS: Readonly<Record<string, Readonly<Partial<Record<ProblemCode,
     INVALID_ENUM: { body: { state: "odd" } },
   },
   getReplay: { REPLAY_NOT_FOUND: {} },
+  playSandbox: {
+    VALIDATION_FAILED: { body: { loan: 7, scene: "odd" } },
+    LOAN_NOT_FOUND: { body: { loan: "LN-9", scene: "visit" } },
+    REQUIRED: { body: { loan: "LN-1" } },
+    WRONG_TYPE: { body: { loan: 7, scene: "visit" } },
+    TOO_LONG: { body: { loan: "x".repeat(200), scene: "visit" } },
+    INVALID_TEXT: { body: { loan: "a\u0000b", scene: "visit" } },
+    INVALID_ENUM: { body: { loan: "LN-1", scene: "odd" } },
+  },
 };
 
 /** Returns requests that get the codes which an endpoint shares with other endpoints. */
@@ -220,6 +230,8 @@ function sharedRequests({ limitBytes = DEFAULT_LIMIT_BYTES }: Endpoint): Partial
     UNSUPPORTED_MEDIA_TYPE: { body: "{}", overrides: { contentType: "text/plain" } },
     LENDER_SUSPENDED: { lender: suspended },
     DEBUGGER_CLOSED: { lender: stranger, body: "{}" },
+    SANDBOX_ONLY: { lender: stranger, body: { loan: "LN-1", scene: "visit" } },
+    SCENE_NOT_PLAYABLE: { body: { loan: "LN-ENDED", scene: "visit" } },
     CALLBACK_NOT_CONFIGURED: { lender: withoutCallback },
     MINT_URL_NOT_CONFIGURED: { lender: withoutMintUrl, body: { loan: "LN-1" } },
     RATE_LIMITED: { lender: busy },

@@ -100,6 +100,16 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
     const stranger = await aLender(live);
     return stranger.call("POST", "/api/v1/partner/debug/signature", {}, { signature: null });
   },
+  SANDBOX_ONLY: async () => {
+    const live = await startTestService({ hasWorker: false, settings: { ENVIRONMENT: "live" } });
+    return (await aLender(live)).call("POST", "/api/v1/partner/sandbox/play", { loan: "LN-1", scene: "visit" });
+  },
+  SCENE_NOT_PLAYABLE: async () => {
+    const settled = await aLender(service);
+    await settled.importCases([aRow("LN-1")]);
+    await settled.importCases([aRow("LN-1", { outstandingAmount: 0 })]);
+    return settled.call("POST", "/api/v1/partner/sandbox/play", { loan: "LN-1", scene: "visit" });
+  },
   ROUTE_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/nothing"),
   LOAN_NOT_FOUND: () => other.getCase("LN-1"),
   DELIVERY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/deliveries/evt_1"),

@@ -60,6 +60,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   DEBUGGER_CLOSED: [
     `Ask the operator to open the signature debugger for ${KEY_ID} (for an hour), or debug in the sandbox.`,
   ],
+  SANDBOX_ONLY: ["This service is not a sandbox (ENVIRONMENT is live). Send the call to the sandbox of your operator."],
   ROUTE_NOT_FOUND: ["There is nothing at /api/v1/partner/case."],
   LOAN_NOT_FOUND: ["There is no case of this loan; import it first."],
   PAYMENT_NOT_FOUND: ["No payment of this loan is booked under this reference; confirm the payment first."],
@@ -79,6 +80,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
     "This reversal is recorded already; treat this answer as success.",
     { matches: true, differences: [], original: originalReversalExample },
   ],
+  SCENE_NOT_PLAYABLE: ["The case has ended: import the loan with an outstandingAmount above 0, which opens it again."],
   CALLBACK_NOT_CONFIGURED: ["No callback URL is registered; register one, then send the test again."],
   MINT_URL_NOT_CONFIGURED: ["The lender has registered no mint-link URL."],
   PAYLOAD_TOO_LARGE: ["The body may have 16384 bytes at most.", { limitBytes: 16_384 }],

@@ -11,6 +11,7 @@ import { listDeliveries } from "./list-deliveries.ts";
 import { getReconciliation } from "./get-reconciliation.ts";
 import { listReconciliations } from "./list-reconciliations.ts";
 import { listPayments } from "./list-payments.ts";
+import { playSandbox } from "./play-sandbox.ts";
 import { reconcilePayments } from "./reconcile-payments.ts";
 import { replayDeliveries } from "./replay-deliveries.ts";
 import { replayDelivery } from "./replay-delivery.ts";
@@ -41,4 +42,5 @@ export const ENDPOINTS: readonly Endpoint[] = [
   replayDelivery,
   replayDeliveries,
   getReplay,
+  playSandbox,
 ];
