@@ -98,12 +98,10 @@ test(`${CONNECTIONS} concurrent imports with an unknown API key take little memo
   for (const { socket } of attackers) socket.write(" ");
   const areDone = () => attackers.every(({ socket, received }) => socket.destroyed || received.length > 0);
   await expect.poll(areDone).toBe(true);
-  // The address gets UNKNOWN_KEY for its first 60 failures in a minute, and RATE_LIMITED for further ones. On a slow
-  // machine bodies arrive too slowly: they are cut off with another code, or before their client reads it.
-  const codes = new Set(codesOf(attackers));
-  expect(codes).toContain("UNKNOWN_KEY");
-  for (const code of ["UNKNOWN_KEY", "RATE_LIMITED", "REQUEST_TIMEOUT", undefined]) codes.delete(code);
-  expect(codes).toEqual(new Set());
+  // The address gets UNKNOWN_KEY for its first 60 failures in a minute, and RATE_LIMITED for further ones. On a busy
+  // machine some bodies arrive too slowly to get either code, so half of the answers are enough.
+  const codes = codesOf(attackers).filter((code) => code === "UNKNOWN_KEY" || code === "RATE_LIMITED");
+  expect(codes.length).toBeGreaterThan(CONNECTIONS / 2);
   for (const { socket } of attackers) socket.destroy();
 });
 
@@ -112,7 +110,8 @@ test(`${CONNECTIONS} concurrent imports with a known API key take little memory,
   const { attackers, growth } = await attack(keyId);
   report(growth);
   expect(growth).toBeLessThan(MAX_GROWTH_BYTES);
-  expect(codesOf(attackers)).toContain("RATE_LIMITED");
+  const refused = codesOf(attackers).filter((code) => code === "RATE_LIMITED");
+  expect(refused.length).toBeGreaterThan(CONNECTIONS / 2);
   expect(await importAs("203.0.113.8", { rows: [aLoan("LN-MEANWHILE", 5_000)] })).toMatchObject({ status: 200 });
   const large = { rows: [aLoan("LN-LARGE", 5_000)], note: " ".repeat(4 * MIB) };
   expect(await importAs("203.0.113.8", large)).toMatchObject({ status: 200 });
