@@ -201,11 +201,14 @@ function cachedDestinations(allow: AllowList): (url: string) => Destination {
 
 /** Adds the headers that the caller has not given, in any case of their names. */
 function withDefaults(headers: Record<string, string>, userAgent: string): Record<string, string> {
-  const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const given = Object.keys(headers);
+  const isGiven = (name: string) => given.some((one) => one.length === name.length && one.toLowerCase() === name);
+  // A copy costs more than the two searches, and webhooks set both headers.
+  if (isGiven("user-agent") && isGiven("accept-encoding")) return headers;
   return {
     ...headers,
-    ...(!given.has("user-agent") && { "User-Agent": userAgent }),
+    ...(!isGiven("user-agent") && { "User-Agent": userAgent }),
     // Answers are small, and some servers send compressed answers to a request without this header.
-    ...(!given.has("accept-encoding") && { "Accept-Encoding": "identity" }),
+    ...(!isGiven("accept-encoding") && { "Accept-Encoding": "identity" }),
   };
 }

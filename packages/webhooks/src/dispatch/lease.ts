@@ -109,8 +109,11 @@ export interface LeaseInTurn extends Lease {
 export async function leaseInTurn(em: EntityManager, request: LeaseRequest): Promise<LeaseInTurn> {
   const { lenderId } = request;
   const claim = { ...newClaim(request), isPaced: true };
+  // Each signal of an endpoint that is suspended or has no URL comes here: it needs neither a transaction nor a lock.
+  const [seen] = await query<Turn>(em, readTurn, [lenderId]);
+  if (seen === undefined || seen.waitMs > 0) return { ...leaseOf(claim, []), waitMs: seen?.waitMs ?? 0 };
   return transaction(em, async (tx) => {
-    const [turn] = await query<{ waitMs: number }>(tx, lockTurn, [lenderId]);
+    const [turn] = await query<Turn>(tx, lockTurn, [lenderId]);
     if (turn === undefined || turn.waitMs > 0) return { ...leaseOf(claim, []), waitMs: turn?.waitMs ?? 0 };
     const leased = await leaseAs(tx, { ...request, count: 1, pacedFrom: NEVER }, claim);
     if (leased.deliveries.length > 0) await query(tx, holdTurn, [lenderId, claim.leaseMs]);
@@ -330,12 +333,16 @@ export const leaseHeadsOfMany = statement(
    order by l.loan`,
 );
 
-const lockTurn = statement(
-  "webhooks.lock-turn",
-  `select greatest(0, coalesce(ceil(extract(epoch from paced_until - now()) * 1000), 0))::integer as "waitMs"
-   from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
-   for update`,
-);
+interface Turn {
+  readonly waitMs: number;
+}
+
+const TURN = `select greatest(0, coalesce(ceil(extract(epoch from paced_until - now()) * 1000), 0))::integer as "waitMs"
+   from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null`;
+
+const readTurn = statement("webhooks.read-turn", TURN);
+
+const lockTurn = statement("webhooks.lock-turn", `${TURN} for update`);
 
 const holdTurn = statement(
   "webhooks.hold-turn",
