@@ -62,27 +62,45 @@ export type SceneOutcome =
  * if (outcome.kind === "played") console.log(outcome.events.map(({ kind }) => kind));
  */
 export async function playScene(deps: SceneDeps, request: SceneRequest): Promise<SceneOutcome> {
-  const claim = await claimScene(deps, request);
-  if (claim.kind === "refused") return claim.outcome;
-  if (claim.kind === "repeat") return outcomeOfRepeat(deps, request, claim);
+  const waitUntil = performance.now() + REPEAT_WAIT_MS;
+  for (;;) {
+    const claim = await claimScene(deps, request);
+    if (claim.kind === "refused") return claim.outcome;
+    if (claim.kind === "new") return playClaimed(deps, request, claim);
+    if (claim.result !== PLAYING) return claim.result;
+    // Another request plays the scene. If its process has died, the scene has no further events.
+    if (performance.now() >= waitUntil) return { kind: "played", stoppedBecause: NOT_ENDED, events: [] };
+    await sleep(POLL_MS);
+  }
+}
 
+/** How long a repeat waits for the end of the scene. */
+const REPEAT_WAIT_MS = 30_000;
+const POLL_MS = 200;
+const NOT_ENDED = "The first request of this scene has not ended. The list of deliveries shows its events.";
+
+async function playClaimed(
+  deps: SceneDeps,
+  request: SceneRequest,
+  { theCase, visitors }: Extract<SceneClaim, { kind: "new" }>,
+): Promise<SceneOutcome> {
   const { lender, loan } = request;
-  const stage: Stage = { ...deps, ...request, caseId: claim.theCase.id, visitors: claim.visitors };
+  const stage: Stage = { ...deps, ...request, caseId: theCase.id, visitors };
   const stoppedBecause = await play(stage, request.scene).then(
     () => null,
-    (error: unknown) => reasonOf(deps, keyOf(request, claim.visitors), error),
+    (error: unknown) => reasonOf(deps, keyOf(request, visitors), error),
   );
   const events = (await eventsOf(deps.database.em(), lender.id, loan))
-    .filter(({ sequence }) => sequence > claim.theCase.sequence)
+    .filter(({ sequence }) => sequence > theCase.sequence)
     .map(({ eventId, kind, sequence }) => ({ eventId: publicId("evt", eventId), kind, sequence: Number(sequence) }));
   const played: SceneOutcome = { kind: "played", stoppedBecause, events };
-  await transaction(deps.database.em(), async (tx) => saveMutationResult(tx, keyOf(request, claim.visitors), played));
+  await transaction(deps.database.em(), async (tx) => saveMutationResult(tx, keyOf(request, visitors), played));
   return played;
 }
 
 type SceneClaim =
   | { readonly kind: "new"; readonly theCase: Case; readonly visitors: Visitors }
-  | { readonly kind: "repeat"; readonly visitors: Visitors; readonly result: SceneOutcome | typeof PLAYING }
+  | { readonly kind: "repeat"; readonly result: SceneOutcome | typeof PLAYING }
   | { readonly kind: "refused"; readonly outcome: SceneOutcome };
 
 /** Stored from the start of a scene to its end. */
@@ -98,7 +116,7 @@ async function claimScene({ database }: SceneDeps, request: SceneRequest): Promi
       .update(JSON.stringify([lender.id, loan, scene]))
       .digest();
     const claim = await claimMutation(tx, { ...key, inputHash });
-    if (claim.kind === "repeat") return { ...claim, visitors, result: claim.result as SceneOutcome };
+    if (claim.kind === "repeat") return { ...claim, result: claim.result as SceneOutcome };
     const theCase = claim.kind === "new" ? await caseByLoan(tx, lender.id, loan) : null;
     // The lender of a request may come from a cache, in which it is not suspended yet.
     const detail = theCase && whyNotPlayable(theCase, (await lenderById(tx, lender.id))!);
@@ -112,28 +130,6 @@ async function claimScene({ database }: SceneDeps, request: SceneRequest): Promi
     saveMutationResult(tx, key, PLAYING);
     return { kind: "new", theCase, visitors };
   });
-}
-
-/** How long a repeat waits for the end of the scene. */
-const REPEAT_WAIT_MS = 30_000;
-const POLL_MS = 200;
-
-/** Waits for the end of a scene that another request plays. If its process has died, the scene has no further events. */
-async function outcomeOfRepeat(
-  deps: SceneDeps,
-  request: SceneRequest,
-  claim: Extract<SceneClaim, { kind: "repeat" }>,
-): Promise<SceneOutcome> {
-  const waitUntil = performance.now() + REPEAT_WAIT_MS;
-  let { result } = claim;
-  while (result === PLAYING && performance.now() < waitUntil) {
-    await sleep(POLL_MS);
-    const again = await claimScene(deps, request);
-    if (again.kind === "repeat") ({ result } = again);
-  }
-  if (result !== PLAYING) return result;
-  const stoppedBecause = "The first request of this scene has not ended. The list of deliveries shows its events.";
-  return { kind: "played", stoppedBecause, events: [] };
 }
 
 function keyOf({ playId: key }: SceneRequest, [{ id: fieldPartnerId }]: Visitors): MutationKey {
