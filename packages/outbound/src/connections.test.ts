@@ -60,7 +60,7 @@ test("a fresh connection is opened for one request, and closed afterwards", asyn
   await expect.poll(() => openConnections(origin.server)).toBe(1);
 });
 
-test("a request on a fresh connection cannot be lost to a closing idle connection", async () => {
+test("a closing idle connection loses no request on a fresh connection", async () => {
   // The second request on a connection is read after the server has decided to close the connection.
   const served = new Set<unknown>();
   await using origin = await openOrigin((socket) => {

@@ -17,7 +17,7 @@ const OBEYED = {
 
 type Obeyed = keyof typeof OBEYED;
 
-/** What to do about some of the parameters that are not obeyed. The remedy for all others is to remove them. */
+/** The remedies for some of the parameters that are not obeyed. The remedy for all others is to remove them. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["channel_binding", "use sslmode=verify-full, which prevents the same attack"],
   ["fallback_application_name", "use application_name"],

@@ -31,7 +31,7 @@ function notConfigured(detail: string): NoLink {
   return { unavailable: "not_configured", detail };
 }
 
-/** What a mint call asks for. Everything else in the call comes from the case and from the lender's settings. */
+/** The link that a mint call asks for. Everything else in the call comes from the case and from the lender's settings. */
 export interface WantedLink extends Pick<MintRequest, "visitId" | "amountMinor"> {
   readonly mintKey: string;
   readonly theCase: Pick<Case, "id" | "sourceLoanNumber" | "currency" | "borrowerName" | "borrowerPhone">;

@@ -7,7 +7,7 @@ const sent: string[] = [];
 const database = await flowsDatabase({ onStatement: ({ name }) => void sent.push(name ?? "") });
 const DEPS = { database, environment: ENVIRONMENT, mintTimeoutMs: 1_000 };
 
-test("a repeat plays the scene if the first request ends with an error", async () => {
+test("a repeat plays the scene after an error of the first request", async () => {
   const { lender } = await aLender(database);
   const { sourceLoanNumber: loan } = await aCase(database, lender);
   const request = { lender, loan, scene: "reassignment", playId: newId() } as const;

@@ -176,7 +176,7 @@ test("the first use of a new API key makes it the signing key, and later uses do
   expect(used?.lastUsedAt).toEqual(new Date("2026-11-21T09:05:00Z"));
 });
 
-test("the collector of the uses of API keys returns each key once in ten seconds, with its latest use", () => {
+test("`take` returns each used key once in ten seconds, with its latest use", () => {
   const uses = createKeyUses();
   const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21, 9, 0, seconds));
   const note = (keyId: string, seconds: number) => uses.note({ lenderId: "1", keyId, at: at(seconds) });
