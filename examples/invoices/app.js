@@ -78,7 +78,7 @@ export function createApp({ pool, database, company }) {
 
   async function owedMinor({ customer }) {
     const receivable = invoicing.account("receivable", customer, "EUR");
-    return String((await invoicing.balance(database.em(), company, receivable)).balanceMinor);
+    return String((await invoicing.balance(database.em(), { book: company, account: receivable })).balanceMinor);
   }
 
   return app;

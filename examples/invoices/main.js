@@ -34,7 +34,8 @@ const { rowCount } = await pool.query(
 console.log(`${halfDone.status}: an invoice with an unknown rate of tax leaves ${rowCount} rows`);
 
 await invoicing.extendChain(database.em(), company);
-for (const { kind, amountMinor } of await invoicing.transfersOf(database.em(), company, invoice.id)) {
+const transfers = await invoicing.transfersOf(database.em(), { book: company, subject: invoice.id });
+for (const { kind, amountMinor } of transfers) {
   console.log(`${kind.padEnd(11)} ${euros(amountMinor).padStart(8)}`);
 }
 const { ok, counts } = await invoicing.verify(database.em(), { book: company });

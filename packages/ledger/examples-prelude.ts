@@ -13,8 +13,8 @@ declare const masterKey: string;
 declare const invoicing: own.Chart;
 declare const book: string;
 declare const ownerId: string;
-declare const cash: string;
-declare const revenue: string;
+declare const cash: own.AccountId;
+declare const revenue: own.AccountId;
 declare const unshipped: own.LedgerCheck;
 declare const shipment: { lenderId: string; id: string; parcel: string };
 

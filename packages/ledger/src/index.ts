@@ -1,5 +1,6 @@
 export { ChartChangedError } from "./chart/chart-migrations.ts";
 export {
+  type AccountId,
   type Balance,
   type Chart,
   type ChartAccount,
@@ -9,6 +10,7 @@ export {
   defineChart,
   InvalidChartError,
 } from "./chart/define-chart.ts";
+export type { ChartProblemCode } from "./chart/general-ledger.ts";
 export { InvalidPostingError, type PostingFault } from "./chart/posting-input.ts";
 export { defineLedger, type Ledger, type LedgerDefinition } from "./define-ledger.ts";
 export { accountTable, type AccountTable } from "./tables/account-table.ts";

@@ -38,7 +38,7 @@ export class SampleBook {
   async invoice(...amountsMinor: readonly bigint[]): Promise<string[]> {
     const account = { book: this.id, currency: "EUR" };
     return transaction(this.#database.em(), async (tx) => {
-      const [debit = "", credit = ""] = invoicing.open(tx, [
+      const [debit, credit] = invoicing.open(tx, [
         { ...account, kind: "receivable", ownerId: this.customerId },
         { ...account, kind: "revenue", ownerId: this.id },
       ]);

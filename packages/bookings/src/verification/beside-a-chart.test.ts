@@ -17,7 +17,7 @@ test("the ledger of collections and a chart in the same database have separate c
   await writeBooks(database, [new SampleCase(book).place(1_000n).pay(400n)]);
   await transaction(em, async (tx) => {
     const account = { book, ownerId: book, currency: "EUR" };
-    const [debit = "", credit = ""] = shop.open(tx, [
+    const [debit, credit] = shop.open(tx, [
       { ...account, kind: "cash" },
       { ...account, kind: "revenue" },
     ]);

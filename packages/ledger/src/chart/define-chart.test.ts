@@ -2,6 +2,7 @@ import { createDatabase, type Database, migrate, newId, transaction } from "@col
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  type AccountId,
   ChartChangedError,
   type ChartPosting,
   type ChartTransfer,
@@ -25,10 +26,10 @@ let database: Database;
 let book: string;
 let customer: string;
 let invoiceId: string;
-let receivable: string;
-let revenue: string;
-let tax: string;
-let bank: string;
+let receivable: AccountId;
+let revenue: AccountId;
+let tax: AccountId;
+let bank: AccountId;
 
 beforeAll(async () => {
   url = directUrl((await emptyDatabase()).url);
@@ -41,7 +42,7 @@ afterAll(() => database.close());
 async function openBook(): Promise<void> {
   [book, customer, invoiceId] = [newId(), newId(), newId()];
   const account = { book, currency: "EUR" };
-  [receivable, revenue, tax, bank] = (await transaction(database.em(), (tx) =>
+  [receivable, revenue, tax, bank] = await transaction(database.em(), (tx) =>
     Promise.resolve(
       invoicing.open(tx, [
         { ...account, kind: "receivable", ownerId: customer },
@@ -50,7 +51,7 @@ async function openBook(): Promise<void> {
         { ...account, kind: "bank", ownerId: book },
       ]),
     ),
-  )) as [string, string, string, string];
+  );
 }
 
 type Kind = "invoice" | "invoice_tax" | "receipt" | "payout";
@@ -82,13 +83,13 @@ describe("a ledger with the chart of an invoicing application", () => {
       { book, kind: "payout", debit: revenue, credit: bank, amountMinor: 100n },
     );
     const em = database.em();
-    expect(await invoicing.balance(em, book, receivable)).toEqual({
+    expect(await invoicing.balance(em, { book, account: receivable })).toEqual({
       debitMinor: 11_900n,
       creditMinor: 11_900n,
       balanceMinor: 0n,
     });
-    expect((await invoicing.balance(em, book, revenue)).balanceMinor).toBe(-9_900n);
-    const transfers = await invoicing.transfersOf(em, book, invoiceId);
+    expect((await invoicing.balance(em, { book, account: revenue })).balanceMinor).toBe(-9_900n);
+    const transfers = await invoicing.transfersOf(em, { book, subject: invoiceId });
     expect(transfers.map(({ id, kind }) => [id, kind])).toEqual([
       [ids[0], "invoice"],
       [ids[1], "invoice_tax"],
@@ -101,16 +102,16 @@ describe("a ledger with the chart of an invoicing application", () => {
 
   test("posts a correction in the opposite direction, and keeps the wrong transfer", async () => {
     await post(anInvoice({ subject: customer }));
-    const [wrong] = await invoicing.transfersOf(database.em(), book, customer);
+    const [wrong] = await invoicing.transfersOf(database.em(), { book, subject: customer });
     await transaction(database.em(), (tx) => Promise.resolve(invoicing.correct(tx, wrong!, "Wrong customer")));
-    const [, undone] = await invoicing.transfersOf(database.em(), book, customer);
+    const [, undone] = await invoicing.transfersOf(database.em(), { book, subject: customer });
     expect(undone).toMatchObject({ kind: "correction", debit: revenue, credit: receivable, corrects: wrong!.id });
   });
 
   test("rejects a second correction of a transfer, also at the same time, and accepts a correction of the correction", async () => {
     const subject = newId();
     await post(anInvoice({ subject }));
-    const [wrong] = await invoicing.transfersOf(database.em(), book, subject);
+    const [wrong] = await invoicing.transfersOf(database.em(), { book, subject: subject });
     const correct = (transfer: ChartTransfer) =>
       transaction(database.em(), async (tx) => invoicing.correct(tx, transfer, "Wrong customer"));
     const outcomes = await Promise.allSettled([correct(wrong!), correct(wrong!)]);
@@ -119,11 +120,11 @@ describe("a ledger with the chart of an invoicing application", () => {
     expect(again).toBeInstanceOf(InvalidPostingError);
     expect(again).toMatchObject({
       code: "ALREADY_CORRECTED",
-      message: `The transfer ${wrong!.id} was corrected already; a transfer can be corrected once.`,
+      message: `The transfer ${wrong!.id} cannot be corrected: 10000 of its 10000 minor units were corrected already; transfersOf shows its corrections.`,
     });
-    const [, undone] = await invoicing.transfersOf(database.em(), book, subject);
+    const [, undone] = await invoicing.transfersOf(database.em(), { book, subject: subject });
     await correct(undone!);
-    const transfers = await invoicing.transfersOf(database.em(), book, subject);
+    const transfers = await invoicing.transfersOf(database.em(), { book, subject: subject });
     expect(transfers.map(({ corrects }) => corrects)).toEqual([null, wrong!.id, undone!.id]);
   });
 
@@ -164,9 +165,15 @@ describe("the database of a chart", () => {
     ["a transfer between accounts that its kind does not allow", () => ({ debit: bank })],
     ["a transfer in the opposite direction", () => ({ debit: revenue, credit: receivable })],
     ["a transfer in USD between accounts in EUR", () => ({ currency: "USD" })],
-    ["a correction without a reason", () => ({ kind: "correction", corrects: newId() })],
+    [
+      "a correction without a reason",
+      async () => {
+        const [corrects] = await post(anInvoice());
+        return { kind: "correction", corrects, debit: revenue, credit: receivable };
+      },
+    ],
   ])("rejects %s", async (_, changes) => {
-    await expect(insert(changes())).rejects.toMatchObject({ code: "23514", constraint: "transfer_in_chart" });
+    await expect(insert(await changes())).rejects.toMatchObject({ code: "23514", constraint: "transfer_in_chart" });
   });
 
   test("rejects a transfer to an account that is not open, or is open only in another book", async () => {
@@ -201,12 +208,17 @@ describe("invalid arguments of a chart", () => {
       "debit is in EUR and credit is in USD; expected two accounts in the same currency.",
     ],
     ["MEMO_INVALID", () => ({ memo: "a\0b" }), "without NUL"],
+    [
+      "FIELD_UNKNOWN",
+      () => ({ subjectId: invoiceId }),
+      'has the unknown field "subjectId"; expected book, kind, debit',
+    ],
     ["TIME_INVALID", () => ({ effectiveAt: "today" }), 'effectiveAt is "today"; expected a valid Date.'],
   ])("post throws %s, and no posting of the call is stored (%#)", async (code, changes, message) => {
     const error = await post(anInvoice(), anInvoice(changes())).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InvalidPostingError);
     expect(error).toMatchObject({ code, index: 1, message: expect.stringContaining(message) as string });
-    expect((await invoicing.balance(database.em(), book, receivable)).debitMinor).toBe(0n);
+    expect((await invoicing.balance(database.em(), { book, account: receivable })).debitMinor).toBe(0n);
   });
 
   test.each([
@@ -216,10 +228,10 @@ describe("invalid arguments of a chart", () => {
   ])("correct rejects %s, and stores no correction", async (_name, reason) => {
     await openBook();
     await post(anInvoice());
-    const [wrong] = await invoicing.transfersOf(database.em(), book, invoiceId);
+    const [wrong] = await invoicing.transfersOf(database.em(), { book, subject: invoiceId });
     const correcting = transaction(database.em(), async (tx) => invoicing.correct(tx, wrong!, reason));
     await expect(correcting).rejects.toMatchObject({ name: "InvalidPostingError", code: "MEMO_INVALID" });
-    expect(await invoicing.transfersOf(database.em(), book, invoiceId)).toHaveLength(1);
+    expect(await invoicing.transfersOf(database.em(), { book, subject: invoiceId })).toHaveLength(1);
   });
 
   test("correct rejects the id of a transfer, and says to pass the transfer", async () => {
@@ -245,6 +257,35 @@ describe("invalid arguments of a chart", () => {
       code: "ACCOUNTS_NOT_A_LIST",
       message: expect.stringContaining("open(tx, [{ book") as string,
     });
+  });
+
+  test("open rejects an account with an unknown field, and opens none", async () => {
+    const account = { book, kind: "bank", ownerId: newId(), currency: "EUR" } as const;
+    const opening = transaction(database.em(), async (tx) =>
+      invoicing.open(tx, [account, { ...account, owner: customer } as never]),
+    );
+    await expect(opening).rejects.toMatchObject({ code: "FIELD_UNKNOWN", index: 1 });
+    const unopened = invoicing.account("bank", account.ownerId, "EUR");
+    await expect(invoicing.balance(database.em(), { book, account: unopened })).rejects.toMatchObject({
+      code: "ACCOUNT_NOT_OPEN",
+      message: `The account ${unopened} was never opened in the book ${book}; open it with open().`,
+    });
+  });
+
+  test.each([
+    ["the id of a book", () => ({ book, account: book }), "ACCOUNT_UNKNOWN"],
+    ["an account of another chart", () => ({ book, account: `cash/${book}/EUR` }), "ACCOUNT_UNKNOWN"],
+    ["an empty text", () => ({ book, account: "" }), "ACCOUNT_UNKNOWN"],
+    ["no account", () => ({ book }), "ACCOUNT_UNKNOWN"],
+    ["an account of another book", () => ({ book: newId(), account: bank }), "ACCOUNT_NOT_OPEN"],
+    ["a book that is no UUID", () => ({ book: "acme", account: bank }), "ID_INVALID"],
+  ])("balance rejects %s", async (_, of, code) => {
+    await expect(invoicing.balance(database.em(), of() as never)).rejects.toMatchObject({ code });
+  });
+
+  test("transfersOf rejects a subject that is no UUID", async () => {
+    const asked = invoicing.transfersOf(database.em(), { book, subject: "INV-1" });
+    await expect(asked).rejects.toMatchObject({ code: "ID_INVALID" });
   });
 
   test("account() rejects an unknown kind, an owner that is not a UUID, and an unknown currency", () => {
@@ -301,19 +342,19 @@ test("migrating to a new version of a chart replaces the rules, and older proces
     const [debit, credit] = first.open(tx, [
       { book: of, kind: "cash", ownerId: of, currency: "EUR" },
       { book: of, kind: "revenue", ownerId: of, currency: "EUR" },
-    ]) as [string, string];
+    ]);
     const posting = { book: of, kind: "sale", debit, credit, amountMinor: 500n } as const;
     first.post(tx, posting);
     return Promise.resolve(posting);
   });
   await using newer = await openAll(second);
   await transaction(newer.own.em(), (tx) => {
-    const [fees] = second.open(tx, [{ book: of, kind: "fees", ownerId: of, currency: "EUR" }]) as [string];
+    const [fees] = second.open(tx, [{ book: of, kind: "fees", ownerId: of, currency: "EUR" }]);
     second.post(tx, { book: of, kind: "fee", debit: fees, credit: sale.debit, amountMinor: 20n });
     return Promise.resolve();
   });
   await transaction(older.own.em(), (tx) => Promise.resolve(first.post(tx, sale)));
-  expect((await second.balance(newer.own.em(), of, sale.debit)).balanceMinor).toBe(980n);
+  expect((await second.balance(newer.own.em(), { book: of, account: sale.debit })).balanceMinor).toBe(980n);
   expect(await migrate({ url: at, schemas: [first.schema] })).toMatchObject({
     applied: [],
     unknown: ["general_ledger/chart-0002"],
@@ -363,12 +404,14 @@ test("a chart with the schema acme_ledger works beside a host's own schema gener
     const [debit, credit] = chart.open(tx, [
       { ...account, kind: "cash" },
       { ...account, kind: "revenue" },
-    ]) as [string, string];
+    ]);
     chart.post(tx, { book: of, kind: "sale", debit, credit, amountMinor: 500n, subject: of });
     return Promise.resolve();
   });
   expect(await chart.extendChain(own.em(), of, { now: new Date() })).toMatchObject({ rows: 1, head: { number: 1n } });
-  expect(await chart.transfersOf(own.em(), of, of)).toMatchObject([{ kind: "sale", amountMinor: 500n }]);
+  expect(await chart.transfersOf(own.em(), { book: of, subject: of })).toMatchObject([
+    { kind: "sale", amountMinor: 500n },
+  ]);
   expect(await chart.verify(own.em(), { now: new Date() })).toMatchObject({
     ok: true,
     counts: { transfers: 1n, blocks: 1n },

@@ -13,9 +13,20 @@ import {
 import { currency, type CurrencyCode } from "@collections/money";
 import type { Ledger } from "../define-ledger.ts";
 import { chartMigrations, checkChart, type KindRules } from "./chart-migrations.ts";
-import { generalLedger, type Transfers } from "./general-ledger.ts";
+import { type ChartProblemCode, generalLedger, type Transfers } from "./general-ledger.ts";
 import { generalSchema } from "./general-schema.ts";
-import { checkPosting, checkReason, checkTransfer, invalidPosting, isUuid, translatorOf } from "./posting-input.ts";
+import {
+  checkAccountFields,
+  checkPart,
+  checkPosting,
+  checkReason,
+  checkTransfer,
+  invalidPosting,
+  isUuid,
+  partsOfAccount,
+  shown,
+  translatorOf,
+} from "./posting-input.ts";
 
 /**
  * The kinds of account and of transfer of a ledger. Each kind of transfer may move money only between certain kinds of
@@ -39,13 +50,26 @@ export interface ChartDefinition<Account extends string = string, Kind extends s
 
 type OneOrMore<Account> = Account | readonly Account[];
 
+declare const isAccount: unique symbol;
+/**
+ * The id of an account, such as `revenue/<owner>/EUR`. Only `account` and `open` return it, so that the compiler rejects a
+ * book or a subject in its place.
+ *
+ * @example
+ * const revenueOfBook: AccountId = invoicing.account("revenue", book, "EUR");
+ */
+export type AccountId = string & { readonly [isAccount]: true };
+
+/** One id for each account of a list. */
+type AccountIds<Accounts extends readonly unknown[]> = { -readonly [Place in keyof Accounts]: AccountId };
+
 /** A transfer to post. `book` is the UUID of the ledger's tenant: each book balances by itself and has its own hash chain. */
 export interface ChartPosting<Kind extends string = string> {
   readonly book: string;
   readonly kind: Kind;
   /** The ids of two open accounts, as `account()` returns them. Both are in this book and in the same currency. */
-  readonly debit: string;
-  readonly credit: string;
+  readonly debit: AccountId;
+  readonly credit: AccountId;
   /** The amount in minor units, above 0. `debit` and `credit` determine the direction. */
   readonly amountMinor: bigint;
   /** The UUID of what the transfer is about, such as an invoice. `transfersOf` finds transfers by it. Default: null. */
@@ -63,8 +87,8 @@ export interface ChartTransfer {
   readonly id: string;
   readonly book: string;
   readonly kind: string;
-  readonly debit: string;
-  readonly credit: string;
+  readonly debit: AccountId;
+  readonly credit: AccountId;
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
   readonly subject: string | null;
@@ -93,16 +117,16 @@ export interface Balance {
 }
 
 /** The chart of one host, with the functions that use it. */
-export interface Chart<Account extends string = string, Kind extends string = string> extends Ledger {
+export interface Chart<Account extends string = string, Kind extends string = string> extends Ledger<ChartProblemCode> {
   /**
    * The schema for `migrate` and `createDatabase`. Its tables accept only accounts and transfers that this chart
    * allows.
    */
   readonly schema: PackageSchema;
   /** Returns the id of an account, such as `revenue/<owner>/EUR`. The account need not be open. */
-  account(kind: Account, ownerId: string, currency: string): string;
+  account(kind: Account, ownerId: string, currency: string): AccountId;
   /** Opens accounts, and returns their ids in the same order. Accounts that are open stay unchanged. */
-  open(tx: Tx, accounts: readonly ChartAccount<Account>[]): string[];
+  open<const Accounts extends readonly ChartAccount<Account>[]>(tx: Tx, accounts: Accounts): AccountIds<Accounts>;
   /**
    * Posts transfers with one SQL statement, and returns their ids. If an account is not open, the database rejects the
    * statement and the transaction fails.
@@ -110,17 +134,26 @@ export interface Chart<Account extends string = string, Kind extends string = st
    */
   post(tx: Tx, ...postings: readonly ChartPosting<Kind>[]): string[];
   /**
-   * Corrects a transfer, as `transfersOf` returns it: posts its whole amount in the opposite direction, with a reason, and
-   * returns the id of this correction. The wrong transfer remains in the ledger. A transfer can be corrected once; a
-   * correction can be corrected too. For a second correction, the transaction fails with InvalidPostingError
-   * (ALREADY_CORRECTED), at its next awaited query or at its end.
-   * @throws InvalidPostingError if `wrong` is not a transfer, or if the reason is empty, too long or has NUL, before anything is sent
+   * Corrects a transfer, as `transfersOf` returns it: posts its amount in the opposite direction, with a reason, and returns
+   * the id of this correction. The wrong transfer remains in the ledger. A correction can be corrected too.
+   *
+   * `amountMinor` corrects a part. The parts of a transfer are together at most its amount. The database compares each
+   * correction with the transfer that it corrects. The transaction fails with InvalidPostingError, at its next awaited query
+   * or at its end: with ALREADY_CORRECTED if less than the amount is left, and with CORRECTION_MISMATCH if there is no such
+   * transfer, or if `wrong` has other accounts. A correction needs the isolation level READ COMMITTED.
+   * @throws InvalidPostingError if `wrong` is not a transfer, if the amount is not a part of it, or if the reason is empty, too long or has NUL, before anything is sent
    */
-  correct(tx: Tx, wrong: ChartTransfer, reason: string): string;
-  /** Returns the total debits and credits of an account, in minor units. */
-  balance(em: EntityManager | Tx, book: string, accountId: string): Promise<Balance>;
+  correct(tx: Tx, wrong: ChartTransfer, reason: string, part?: { readonly amountMinor: bigint }): string;
+  /**
+   * Returns the total debits and credits of an open account, in minor units.
+   * @throws InvalidPostingError with ACCOUNT_UNKNOWN for a text that is no id of an account of this chart, and with ACCOUNT_NOT_OPEN for an account that was never opened in this book
+   */
+  balance(em: EntityManager | Tx, of: { readonly book: string; readonly account: AccountId }): Promise<Balance>;
   /** Returns the transfers about a subject, in the order in which they were posted. */
-  transfersOf(em: EntityManager | Tx, book: string, subject: string): Promise<ChartTransfer[]>;
+  transfersOf(
+    em: EntityManager | Tx,
+    about: { readonly book: string; readonly subject: string },
+  ): Promise<ChartTransfer[]>;
 }
 
 /**
@@ -180,24 +213,25 @@ export function defineChart<const Account extends string, const Kind extends str
         const call = "open(tx, [{ book, kind, ownerId, currency }])";
         throw invalidPosting("ACCOUNTS_NOT_A_LIST", 0, `open takes a list of accounts: ${call}.`);
       }
-      const opened = accounts.map(({ book, kind, ownerId, currency: code }, index) => ({
-        lenderId: requireUuid("book", book, index),
-        id: accountId(definition.accounts, kind, ownerId, code, index),
-        kind,
-        ownerId,
-        currency: currency(code),
-      }));
+      const opened = accounts.map((account, index) => {
+        checkAccountFields(account, index);
+        const { book, kind, ownerId, currency: code } = account;
+        const id = accountId(definition.accounts, kind, ownerId, code, index);
+        return { lenderId: requireUuid("book", book, index), id, kind, ownerId, currency: currency(code) };
+      });
       accountsOfBook.open(tx, opened, new Date());
-      return opened.map(({ id }) => id);
+      return opened.map(({ id }) => id) as AccountIds<typeof accounts>;
     },
     post(tx, ...postings) {
       const rows = postings.map((posting, index) => rowOf(posting, checkPosting(posting, index, rules)));
       return insertAll(tx, transfers, rows);
     },
-    correct(tx, wrong, reason) {
+    correct(tx, wrong, reason, part = { amountMinor: wrong?.amountMinor }) {
       checkTransfer(wrong);
       checkReason(reason);
-      const { book, debit, credit, amountMinor, subject, effectiveAt } = wrong;
+      checkPart(part.amountMinor, wrong.amountMinor);
+      const { amountMinor } = part;
+      const { book, debit, credit, subject, effectiveAt } = wrong;
       const undone = {
         book,
         kind: "correction",
@@ -211,11 +245,22 @@ export function defineChart<const Account extends string, const Kind extends str
       const row = { ...rowOf(undone, wrong.currency), corrects: wrong.id };
       return insertAll(tx, transfers, [row], translatorOf(wrong))[0]!;
     },
-    async balance(em, book, id) {
-      const [found] = await query<Balance>(em, selectAccountBalance, [book, id]);
-      return found!;
+    async balance(em, { book, account }) {
+      const kind = partsOfAccount(account)?.kind;
+      if (kind === undefined || !(definition.accounts as readonly string[]).includes(kind)) {
+        const expected = "the id of an account of this chart, as account() returns it";
+        throw invalidPosting("ACCOUNT_UNKNOWN", 0, `account is ${shown(account)}; expected ${expected}.`);
+      }
+      const bookId = requireUuid("book", book, 0);
+      const [found] = await query<Balance>(em, selectAccountBalance, [bookId, account]);
+      if (found) return found;
+      const message = `The account ${account} was never opened in the book ${bookId}; open it with open().`;
+      throw invalidPosting("ACCOUNT_NOT_OPEN", 0, message);
     },
-    transfersOf: (em, book, subject) => query<ChartTransfer>(em, selectTransfers, [book, subject]),
+    async transfersOf(em, { book, subject }) {
+      const values = [requireUuid("book", book, 0), requireUuid("subject", subject, 0)];
+      return query<ChartTransfer>(em, selectTransfers, values);
+    },
   };
 }
 
@@ -275,7 +320,7 @@ function rulesOf({ accounts, kinds }: ChartDefinition): KindRules {
   return rules;
 }
 
-function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string, index: number): string {
+function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string, index: number): AccountId {
   if (!accounts.includes(kind)) {
     throw invalidPosting(
       "ACCOUNT_UNKNOWN",
@@ -283,7 +328,7 @@ function accountId(accounts: readonly string[], kind: string, ownerId: string, c
       `The chart has no account ${JSON.stringify(kind)}; it has ${accounts.join(", ")}.`,
     );
   }
-  return `${kind}/${requireUuid("ownerId", ownerId, index)}/${currency(code)}`;
+  return `${kind}/${requireUuid("ownerId", ownerId, index)}/${currency(code)}` as AccountId;
 }
 
 function requireUuid(field: string, value: string, index: number): string {
@@ -301,6 +346,7 @@ function chartStatements() {
              where lender_id = $1 and debit_account = $2) as debit,
            (select coalesce(sum(amount_minor), 0)::bigint from general_ledger.transfer
              where lender_id = $1 and credit_account = $2) as credit
+         from general_ledger.account where lender_id = $1 and id = $2
        ) sums`,
     ),
     selectTransfers: statement(

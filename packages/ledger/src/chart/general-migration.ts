@@ -1,3 +1,45 @@
+/**
+ * Compares each correction with the transfer that it corrects, and allows corrections of parts. An older process still
+ * finds a second correction of a whole transfer refused with the SQLSTATE of the unique index that this replaces.
+ */
+export const correctionMigration: readonly string[] = [
+  // The lock makes the corrections of one transfer wait for each other: the sum then has those that have committed. A
+  // transaction with one snapshot for all its queries would not see them.
+  `create function general_ledger.require_corrected() returns trigger language plpgsql as $$
+   declare
+     wrong record;
+     corrected numeric;
+   begin
+     if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+       raise exception 'a correction needs the isolation level READ COMMITTED, not %',
+         upper(current_setting('transaction_isolation')) using errcode = 'feature_not_supported';
+     end if;
+     perform pg_advisory_xact_lock(hashtextextended('general_ledger.transfer ' || new.lender_id || ' ' || new.corrects, 0));
+     select t.debit_account, t.credit_account, t.amount_minor into wrong
+     from general_ledger.transfer t where t.lender_id = new.lender_id and t.id = new.corrects;
+     if not found then
+       raise exception 'the book % has no such transfer', new.lender_id
+         using errcode = 'foreign_key_violation', constraint = 'transfer_correction';
+     end if;
+     if new.debit_account <> wrong.credit_account or new.credit_account <> wrong.debit_account then
+       raise exception 'it moved the amount from % to %', wrong.credit_account, wrong.debit_account
+         using errcode = 'check_violation', constraint = 'transfer_correction';
+     end if;
+     select coalesce(sum(t.amount_minor), 0) into corrected
+     from general_ledger.transfer t where t.lender_id = new.lender_id and t.corrects = new.corrects;
+     if corrected + new.amount_minor > wrong.amount_minor then
+       raise exception '% of its % minor units were corrected already', corrected, wrong.amount_minor
+         using errcode = 'unique_violation', constraint = 'transfer_corrected_once';
+     end if;
+     return new;
+   end
+   $$`,
+  `create trigger require_corrected before insert on general_ledger.transfer
+   for each row when (new.corrects is not null) execute function general_ledger.require_corrected()`,
+  `create index transfer_corrects on general_ledger.transfer (lender_id, corrects) where corrects is not null`,
+  `drop index general_ledger.transfer_corrected_once`,
+];
+
 /** The tables of a chart: accounts, transfers, the chain over them and its anchors. */
 export const generalMigration: readonly string[] = [
   `create schema general_ledger`,

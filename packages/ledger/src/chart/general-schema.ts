@@ -1,7 +1,7 @@
 import type { PackageSchema } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, p } from "@mikro-orm/core";
-import { generalMigration } from "./general-migration.ts";
+import { correctionMigration, generalMigration } from "./general-migration.ts";
 
 /** An account of a book: `revenue/<owner>/EUR`. */
 export const AccountEntity = defineEntity({
@@ -28,8 +28,8 @@ export const TransferEntity = defineEntity({
     { name: "transfer_subject", properties: ["lenderId", "subjectId"] },
     { name: "transfer_debit", properties: ["lenderId", "debitAccount"] },
     { name: "transfer_credit", properties: ["lenderId", "creditAccount"] },
+    { name: "transfer_corrects", properties: ["lenderId", "corrects"], where: "corrects is not null" },
   ],
-  uniques: [{ name: "transfer_corrected_once", properties: ["lenderId", "corrects"], where: "corrects is not null" }],
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
@@ -85,6 +85,9 @@ export const AnchorEntity = defineEntity({
 export const generalSchema: PackageSchema = {
   name: "general_ledger",
   entities: [AccountEntity, TransferEntity, ChainBlockEntity, AnchorEntity],
-  migrations: [{ name: "0001", statements: generalMigration }],
+  migrations: [
+    { name: "0001", statements: generalMigration },
+    { name: "0002-corrections", statements: correctionMigration },
+  ],
   appendOnly: ["general_ledger.account", "general_ledger.transfer", "general_ledger.chain_block"],
 };

@@ -1,11 +1,14 @@
-import { isUniqueViolation, type SendOptions } from "@collections/database";
+import type { SendOptions } from "@collections/database";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import type { KindRules } from "./chart-migrations.ts";
 
 /** The kinds of fault of a posting or an account. */
 export type PostingFault =
   | "ACCOUNTS_NOT_A_LIST"
+  | "ACCOUNT_NOT_OPEN"
   | "ALREADY_CORRECTED"
+  | "CORRECTION_MISMATCH"
+  | "FIELD_UNKNOWN"
   | "ID_INVALID"
   | "KIND_UNKNOWN"
   | "ACCOUNT_UNKNOWN"
@@ -16,9 +19,10 @@ export type PostingFault =
   | "TIME_INVALID";
 
 /**
- * Thrown for a posting that the chart does not allow, or for an invalid field of a posting or an account. No SQL
- * statement was sent, except for `ALREADY_CORRECTED`: only the database can notice it, and it fails the transaction.
- * `index` is the position of the posting in the call, from 0.
+ * Thrown for a posting that the chart does not allow, for an invalid field of a posting or an account, and for the balance
+ * of an account that is not open. No SQL statement was sent, except for `ACCOUNT_NOT_OPEN`, `ALREADY_CORRECTED` and
+ * `CORRECTION_MISMATCH`: only the database can notice them. The last two fail the transaction. `index` is the position of
+ * the posting in the call, from 0.
  *
  * @example
  * try {
@@ -69,21 +73,68 @@ export function checkTransfer(wrong: unknown): void {
   throw new InvalidPostingError("ID_INVALID", 0, message);
 }
 
-/** Turns the violated unique index of corrections into the error for a second correction. */
+/** Checks that the amount of a correction is above 0 and at most the amount of the transfer. */
+export function checkPart(part: unknown, whole: unknown): void {
+  if (typeof whole === "bigint" && typeof part === "bigint" && part > 0n && part <= whole) return;
+  const message = `amountMinor is ${shown(part)}; expected a bigint from 1 to ${shown(whole)}, the amount of the transfer.`;
+  throw new InvalidPostingError("AMOUNT_INVALID", 0, message);
+}
+
+/** The constraint that the trigger `require_corrected` names when it rejects a correction. */
+const CORRECTION_FAULTS: Readonly<Record<string, PostingFault>> = {
+  transfer_corrected_once: "ALREADY_CORRECTED",
+  transfer_correction: "CORRECTION_MISMATCH",
+};
+
+/** Turns the database's rejection of a correction into an error that says what to do. */
 export function translatorOf(wrong: { readonly id: string }): SendOptions {
-  const message = `The transfer ${wrong.id} was corrected already; a transfer can be corrected once.`;
   return {
-    translate: (error) =>
-      isUniqueViolation(error) ? new InvalidPostingError("ALREADY_CORRECTED", 0, message, { cause: error }) : error,
+    translate(error) {
+      const code = CORRECTION_FAULTS[constraintOf(error) ?? ""];
+      if (code === undefined) return error;
+      const remedy =
+        code === "ALREADY_CORRECTED"
+          ? "transfersOf shows its corrections"
+          : "pass a transfer as transfersOf returns it";
+      const message = `The transfer ${wrong.id} cannot be corrected: ${(error as Error).message}; ${remedy}.`;
+      return new InvalidPostingError(code, 0, message, { cause: error });
+    },
   };
+}
+
+function constraintOf(error: unknown): string | undefined {
+  return error instanceof Error && "constraint" in error ? String(error.constraint) : undefined;
+}
+
+const POSTING_FIELDS = ["book", "kind", "debit", "credit", "amountMinor", "subject", "memo", "effectiveAt"];
+const ACCOUNT_FIELDS = ["book", "kind", "ownerId", "currency"];
+
+/** Rejects a field that is not one of an account to open. */
+export function checkAccountFields(account: object, index: number): void {
+  rejectUnknownField(account, ACCOUNT_FIELDS, `Account ${index}`, index);
+}
+
+/** A misspelt optional field would otherwise be ignored, and its content lost for ever. */
+function rejectUnknownField(given: object, known: readonly string[], what: string, index: number): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const message = `${what} has the unknown field ${shown(unknown)}; expected ${known.join(", ")}.`;
+  throw new InvalidPostingError("FIELD_UNKNOWN", index, message);
 }
 
 export function isUuid(value: unknown): value is string {
   return typeof value === "string" && UUID.test(value);
 }
 
+/** Splits the id of an account. Returns undefined for a value that is no such id. */
+export function partsOfAccount(value: unknown): { kind: string; currency: CurrencyCode } | undefined {
+  const [kind = "", owner, code = "", ...more] = typeof value === "string" ? value.split("/") : [];
+  return isUuid(owner) && isCurrency(code) && more.length === 0 ? { kind, currency: code } : undefined;
+}
+
 /** Checks a posting against the chart, and returns its currency. The caller may be JavaScript, so types are checked too. */
 export function checkPosting(posting: object, index: number, rules: KindRules): CurrencyCode {
+  rejectUnknownField(posting, POSTING_FIELDS, `Posting ${index}`, index);
   const { book, kind, debit, credit, amountMinor, subject, memo, effectiveAt } = posting as Record<string, unknown>;
   const fail = (code: PostingFault, message: string): never => {
     throw new InvalidPostingError(code, index, `Posting ${index}: ${message}`);
@@ -104,20 +155,20 @@ export function checkPosting(posting: object, index: number, rules: KindRules): 
   }
   const currencies = (["debit", "credit"] as const).map((side) => {
     const account = side === "debit" ? debit : credit;
-    const [name = "", owner, code = "", ...more] = typeof account === "string" ? account.split("/") : [];
-    if (!isUuid(owner) || !isCurrency(code) || more.length > 0) {
+    const parts = partsOfAccount(account);
+    if (!parts) {
       return fail(
         "ACCOUNT_UNKNOWN",
         `${side} is ${shown(account)}; expected the id of an account, as account() returns it.`,
       );
     }
-    if (!rule[side].includes(name)) {
+    if (!rule[side].includes(parts.kind)) {
       return fail(
         "ACCOUNT_NOT_ALLOWED",
-        `the kind ${String(kind)} may not ${side} ${name}, only ${rule[side].join(", ")}.`,
+        `the kind ${String(kind)} may not ${side} ${parts.kind}, only ${rule[side].join(", ")}.`,
       );
     }
-    return code;
+    return parts.currency;
   });
   const [code, other] = currencies as [CurrencyCode, CurrencyCode];
   if (code !== other) {
@@ -139,7 +190,7 @@ export function checkPosting(posting: object, index: number, rules: KindRules): 
   return code;
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

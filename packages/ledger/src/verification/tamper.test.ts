@@ -1,6 +1,6 @@
 import { withoutTriggers } from "@collections/testing";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { LedgerProblem } from "../index.ts";
+import type { ChartProblemCode, LedgerProblem } from "../index.ts";
 import { invoicing, invoicingDatabase, SampleBook } from "../../tests/invoicing.ts";
 
 const database = await invoicingDatabase();
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const extend = () => invoicing.extendChain(database.em(), book.id);
 
-async function problems(): Promise<readonly LedgerProblem[]> {
+async function problems(): Promise<readonly LedgerProblem<ChartProblemCode>[]> {
   return (await invoicing.verify(database.em())).problems;
 }
 
