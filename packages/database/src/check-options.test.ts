@@ -25,6 +25,7 @@ test.each([
   ["schemas", undefined, "the option schemas is not an array"],
   ["schemas", [schema, undefined], 'has no schema at index 1; import it from the entry point "/schema"'],
   ["schemas", [{ schema }], "has no schema at index 0; pass the property schema of this object, such as chart.schema."],
+  ["schemas", [schema, schema], `has two schemas named ${schema.name}; give one of them another name`],
   ["pool", { connectionString: url }, "the option pool is not a Pool of pg; expected new Pool("],
   ["poolMax", "10", 'the option poolMax is "10"; expected a whole number from 1.'],
   ["connectionTimeoutMs", 0, "the option connectionTimeoutMs is 0; expected a whole number of milliseconds from 1."],

@@ -67,6 +67,14 @@ export function checkOptions(caller: string, options: object): void {
       : 'import it from the entry point "/schema" of its package, or pass chart.schema for a chart of the ledger';
     fail("schemas", `has no schema at index ${wrong}; ${remedy}.`);
   }
+  const names = (given.schemas as { readonly name: string }[]).map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) {
+    fail(
+      "schemas",
+      `has two schemas named ${twice}; give one of them another name, such as defineChart({ …, schema }).`,
+    );
+  }
   if (given.pool !== undefined && !hasMethods(given.pool, ["connect", "query", "on"])) {
     fail("pool", "is not a Pool of pg; expected new Pool({ connectionString: url }).");
   }

@@ -51,7 +51,7 @@ export { type MigrationLockOptions } from "./migration/migration-lock.ts";
 export { MissingRowsError } from "./sql/missing-rows.ts";
 export { migrate, type MigrateOptions, MigrationNeededError, RuntimeRoleMissingError } from "./migration/migrate.ts";
 export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";
-export { type Database } from "./transaction/open-database.ts";
+export { type Database, requireSchema, SchemaNotOpenedError } from "./transaction/open-database.ts";
 export { isPooled, isUnmarkedPooler, SessionNeededError } from "./transaction/pooler.ts";
 export {
   type AllLendersStatement,

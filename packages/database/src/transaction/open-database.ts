@@ -52,6 +52,47 @@ export function rememberDatabase(em: EntityManager, database: OpenDatabase): voi
   databases.set(em.getDriver(), database);
 }
 
+/**
+ * An EntityManager or a `Tx` belongs to a Database that was made without this schema, or with another name for it.
+ *
+ * @example
+ * try {
+ *   requireSchema(em, billingSchema);
+ * } catch (error) {
+ *   if (error instanceof SchemaNotOpenedError) console.error(error.schema, error.message);
+ * }
+ */
+export class SchemaNotOpenedError extends Error {
+  override readonly name = "SchemaNotOpenedError";
+  readonly code = "SCHEMA_NOT_OPENED";
+  readonly schema: string;
+
+  constructor({ name, exportedAs = "its schema" }: PackageSchema, opened: readonly string[]) {
+    super(
+      `This Database has the schemas ${opened.join(", ") || "of no package"}, and not ${name}: pass ${exportedAs} to createDatabase, or use the Database that was made with it.`,
+    );
+    this.schema = name;
+  }
+}
+
+/**
+ * Checks that `createDatabase` was given a schema under its present name. A package that exists several times in a process,
+ * such as a chart of a ledger, calls it first: otherwise a call with the Database of another one would write there.
+ * @throws SchemaNotOpenedError
+ *
+ * @example
+ * requireSchema(em, billingSchema);
+ */
+export function requireSchema(em: EntityManager, schema: PackageSchema): void {
+  const { schemas } = databaseOf(em);
+  const opened = schemas.get(schema.renamedFrom ?? schema.name);
+  if (opened?.name === schema.name) return;
+  throw new SchemaNotOpenedError(
+    schema,
+    [...schemas.values()].map(({ name }) => name),
+  );
+}
+
 export function databaseOf(em: EntityManager): OpenDatabase {
   const database = databases.get(em.getDriver());
   if (!database) throw new Error("This EntityManager was not made by createDatabase().");

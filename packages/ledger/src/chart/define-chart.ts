@@ -1,10 +1,10 @@
 import {
   type EntityManager,
-  inSchema,
   insertFor,
   newId,
   type PackageSchema,
   query,
+  requireSchema,
   send,
   type SendOptions,
   statement,
@@ -12,9 +12,10 @@ import {
 } from "@collections/database";
 import { currency, type CurrencyCode } from "@collections/money";
 import type { Ledger } from "../define-ledger.ts";
+import { statementName } from "../tables/statement-name.ts";
 import { chartMigrations, checkChart, type KindRules } from "./chart-migrations.ts";
 import { type ChartProblemCode, generalLedger, type Transfers } from "./general-ledger.ts";
-import { generalSchema } from "./general-schema.ts";
+import { DEFAULT_SCHEMA, generalSchema } from "./general-schema.ts";
 import {
   checkAccountFields,
   checkPart,
@@ -173,7 +174,9 @@ export class InvalidChartError extends Error {
 
 /**
  * Defines the chart of a host's ledger. The database enforces the chart: CHECKs allow only its kinds of account and of
- * transfer, and a trigger rejects a transfer whose accounts are not open. Each chart needs a schema of its own.
+ * transfer, and a trigger rejects a transfer whose accounts are not open. Each chart needs a schema of its own; one
+ * database may have several charts. The functions of the chart throw SchemaNotOpenedError for an EntityManager whose
+ * `createDatabase` was not given `chart.schema`.
  * @throws InvalidChartError, InvalidSchemaNameError
  *
  * @example
@@ -196,19 +199,19 @@ export function defineChart<const Account extends string, const Kind extends str
     throw new InvalidChartError(`The chart's version is ${JSON.stringify(version)}; expected a whole number from 1.`);
   }
   const chart = { accounts: definition.accounts, rules, version };
-  const schema: PackageSchema = {
-    ...generalSchema,
-    migrations: [...generalSchema.migrations, ...chartMigrations(chart)],
-    exportedAs: "chart.schema",
+  const { schema: name = DEFAULT_SCHEMA } = definition;
+  const schema = generalSchema(name, {
+    migrations: chartMigrations(chart),
     check: (read) => checkChart(read, chart),
-  };
-  const { accountsOfBook, transfers, ledger } = generalLedger();
-  const { selectAccountBalance, selectTransfers } = chartStatements();
+  });
+  const { accountsOfBook, transfers, ledger } = generalLedger(name);
+  const { selectAccountBalance, selectTransfers } = chartStatements(name);
   return {
-    ...ledger,
-    schema: definition.schema === undefined ? schema : inSchema(schema, definition.schema),
+    ...ofSchema(schema, ledger),
+    schema,
     account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code, 0),
     open(tx, accounts) {
+      requireSchema(tx, schema);
       if (!Array.isArray(accounts)) {
         const call = "open(tx, [{ book, kind, ownerId, currency }])";
         throw invalidPosting("ACCOUNTS_NOT_A_LIST", 0, `open takes a list of accounts: ${call}.`);
@@ -223,10 +226,12 @@ export function defineChart<const Account extends string, const Kind extends str
       return opened.map(({ id }) => id) as AccountIds<typeof accounts>;
     },
     post(tx, ...postings) {
+      requireSchema(tx, schema);
       const rows = postings.map((posting, index) => rowOf(posting, checkPosting(posting, index, rules)));
       return insertAll(tx, transfers, rows);
     },
     correct(tx, wrong, reason, part = { amountMinor: wrong?.amountMinor }) {
+      requireSchema(tx, schema);
       checkTransfer(wrong);
       checkReason(reason);
       checkPart(part.amountMinor, wrong.amountMinor);
@@ -246,6 +251,7 @@ export function defineChart<const Account extends string, const Kind extends str
       return insertAll(tx, transfers, [row], translatorOf(wrong))[0]!;
     },
     async balance(em, { book, account }) {
+      requireSchema(em, schema);
       const kind = partsOfAccount(account)?.kind;
       if (kind === undefined || !(definition.accounts as readonly string[]).includes(kind)) {
         const expected = "the id of an account of this chart, as account() returns it";
@@ -258,10 +264,24 @@ export function defineChart<const Account extends string, const Kind extends str
       throw invalidPosting("ACCOUNT_NOT_OPEN", 0, message);
     },
     async transfersOf(em, { book, subject }) {
+      requireSchema(em, schema);
       const values = [requireUuid("book", book, 0), requireUuid("subject", subject, 0)];
       return query<ChartTransfer>(em, selectTransfers, values);
     },
   };
+}
+
+type LedgerFunction = (em: EntityManager, ...rest: unknown[]) => Promise<unknown>;
+
+/** Returns the functions of a ledger, which then reject an EntityManager of a Database without the schema. */
+function ofSchema<Functions extends Ledger<ChartProblemCode>>(schema: PackageSchema, ledger: Functions): Functions {
+  const guarded = (work: LedgerFunction): LedgerFunction =>
+    async function ofThisSchema(em, ...rest) {
+      requireSchema(em, schema);
+      return work(em, ...rest);
+    };
+  const functions = Object.entries(ledger) as unknown as [string, LedgerFunction][];
+  return Object.fromEntries(functions.map(([name, work]) => [name, guarded(work)])) as unknown as Functions;
 }
 
 type Row = Parameters<Transfers["values"]>[0][number];
@@ -336,25 +356,25 @@ function requireUuid(field: string, value: string, index: number): string {
   throw invalidPosting("ID_INVALID", index, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
 }
 
-function chartStatements() {
+function chartStatements(schema: string) {
   return {
     selectAccountBalance: statement(
-      "general-ledger.balance",
+      statementName(schema, "balance"),
       `select debit as "debitMinor", credit as "creditMinor", debit - credit as "balanceMinor"
        from (
-         select (select coalesce(sum(amount_minor), 0)::bigint from general_ledger.transfer
+         select (select coalesce(sum(amount_minor), 0)::bigint from ${schema}.transfer
              where lender_id = $1 and debit_account = $2) as debit,
-           (select coalesce(sum(amount_minor), 0)::bigint from general_ledger.transfer
+           (select coalesce(sum(amount_minor), 0)::bigint from ${schema}.transfer
              where lender_id = $1 and credit_account = $2) as credit
-         from general_ledger.account where lender_id = $1 and id = $2
+         from ${schema}.account where lender_id = $1 and id = $2
        ) sums`,
     ),
     selectTransfers: statement(
-      "general-ledger.transfers-of-subject",
+      statementName(schema, "transfers-of-subject"),
       `select id, lender_id as book, kind, debit_account as debit, credit_account as credit, amount_minor as "amountMinor",
          currency::text as currency, subject_id as subject, memo, corrects, effective_at as "effectiveAt",
          recorded_at as "recordedAt"
-       from general_ledger.transfer where lender_id = $1 and subject_id = $2 order by id`,
+       from ${schema}.transfer where lender_id = $1 and subject_id = $2 order by id`,
     ),
   };
 }

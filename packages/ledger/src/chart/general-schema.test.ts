@@ -3,9 +3,10 @@ import { directUrl, emptyDatabase, withoutTriggers } from "@collections/testing"
 import type { EntitySchema } from "@mikro-orm/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { invoicing, invoicingDatabaseUrl, SampleBook } from "../../tests/invoicing.ts";
-import { AccountEntity, AnchorEntity, ChainBlockEntity, TransferEntity } from "./general-schema.ts";
+import { DEFAULT_SCHEMA, generalTables } from "./general-schema.ts";
 
 const schemas = [invoicing.schema];
+const tables = generalTables(DEFAULT_SCHEMA);
 const url = await invoicingDatabaseUrl();
 const database = await createDatabase({ url, schemas });
 afterAll(() => database.close());
@@ -58,10 +59,10 @@ test("the runtime role of a chart's host may not change a row even if the trigge
 });
 
 test.each([
-  ["account", AccountEntity as unknown as EntitySchema<object>],
-  ["transfer", TransferEntity as unknown as EntitySchema<object>],
-  ["chain_block", ChainBlockEntity as unknown as EntitySchema<object>],
-  ["anchor", AnchorEntity as unknown as EntitySchema<object>],
+  ["account", tables.account as unknown as EntitySchema<object>],
+  ["transfer", tables.transfer as unknown as EntitySchema<object>],
+  ["chain_block", tables.chainBlock as unknown as EntitySchema<object>],
+  ["anchor", tables.anchor as unknown as EntitySchema<object>],
 ])("the entity of general_ledger.%s has the columns of the table", async (name, entity) => {
   const { rows } = await database.pool.query<{ name: string; type: string; nullable: boolean }>(
     `select attname as name, format_type(atttypid, atttypmod) as type, not attnotnull as nullable from pg_attribute

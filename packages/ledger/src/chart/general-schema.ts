@@ -1,93 +1,123 @@
-import type { PackageSchema } from "@collections/database";
+import { inSchema, type PackageSchema } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, p } from "@mikro-orm/core";
 import { correctionMigration, generalMigration } from "./general-migration.ts";
 
-/** An account of a book: `revenue/<owner>/EUR`. */
-export const AccountEntity = defineEntity({
-  name: "GeneralAccount",
-  schema: "general_ledger",
-  tableName: "account",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.text().primary(),
-    kind: p.text(),
-    ownerId: p.uuid(),
-    currency: p.character().length(3).$type<CurrencyCode>(),
-    exponent: p.smallint(),
-    createdAt: p.datetime().columnType("timestamptz"),
-  },
-});
+/** The name of the schema of a chart that sets none. `ledger` is the schema of `@collections/bookings`. */
+export const DEFAULT_SCHEMA = "general_ledger";
 
-/** One amount that moved from one account to another. */
-export const TransferEntity = defineEntity({
-  name: "GeneralTransfer",
-  schema: "general_ledger",
-  tableName: "transfer",
-  indexes: [
-    { name: "transfer_subject", properties: ["lenderId", "subjectId"] },
-    { name: "transfer_debit", properties: ["lenderId", "debitAccount"] },
-    { name: "transfer_credit", properties: ["lenderId", "creditAccount"] },
-    { name: "transfer_corrects", properties: ["lenderId", "corrects"], where: "corrects is not null" },
-  ],
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    debitAccount: p.text(),
-    creditAccount: p.text(),
-    amountMinor: p.bigint(),
-    currency: p.character().length(3).$type<CurrencyCode>(),
-    kind: p.text(),
-    subjectId: p.uuid().strictNullable(),
-    corrects: p.uuid().strictNullable(),
-    memo: p.text(),
-    effectiveAt: p.datetime().columnType("timestamptz"),
-    recordedAt: p.datetime().columnType("timestamptz"),
-    digest: p.blob(),
-  },
-});
+/** The entities of the tables of one chart. */
+export type GeneralTables = ReturnType<typeof makeTables>;
 
-/** A block of a book's hash chain. */
-export const ChainBlockEntity = defineEntity({
-  name: "GeneralChainBlock",
-  schema: "general_ledger",
-  tableName: "chain_block",
-  properties: {
-    lenderId: p.uuid().primary(),
-    number: p.bigint().primary(),
-    transferIds: p.array().columnType("uuid[]"),
-    rowCount: p.integer(),
-    rowsHash: p.blob(),
-    previousHash: p.blob(),
-    lastId: p.uuid(),
-    createdAt: p.datetime().columnType("timestamptz"),
-    hash: p.blob(),
-  },
-});
+const tablesByName = new Map<string, GeneralTables>();
 
-/** The last block of a book's chain that was anchored outside the database. */
-export const AnchorEntity = defineEntity({
-  name: "GeneralAnchor",
-  schema: "general_ledger",
-  tableName: "anchor",
-  properties: {
-    lenderId: p.uuid().primary(),
-    number: p.bigint(),
-    hash: p.blob(),
-    anchoredAt: p.datetime().columnType("timestamptz"),
-  },
-});
+/** Returns the entities of the tables in a schema. A process may have several charts, each in a schema of its own. */
+export function generalTables(name: string): GeneralTables {
+  const tables = tablesByName.get(name) ?? makeTables(name);
+  tablesByName.set(name, tables);
+  return tables;
+}
+
+function makeTables(name: string) {
+  const suffix = name === DEFAULT_SCHEMA ? "" : `_${name}`;
+  /** An account of a book: `revenue/<owner>/EUR`. */
+  const account = defineEntity({
+    name: `GeneralAccount${suffix}`,
+    schema: name,
+    tableName: "account",
+    properties: {
+      lenderId: p.uuid().primary(),
+      id: p.text().primary(),
+      kind: p.text(),
+      ownerId: p.uuid(),
+      currency: p.character().length(3).$type<CurrencyCode>(),
+      exponent: p.smallint(),
+      createdAt: p.datetime().columnType("timestamptz"),
+    },
+  });
+
+  /** One amount that moved from one account to another. */
+  const transfer = defineEntity({
+    name: `GeneralTransfer${suffix}`,
+    schema: name,
+    tableName: "transfer",
+    indexes: [
+      { name: "transfer_subject", properties: ["lenderId", "subjectId"] },
+      { name: "transfer_debit", properties: ["lenderId", "debitAccount"] },
+      { name: "transfer_credit", properties: ["lenderId", "creditAccount"] },
+      { name: "transfer_corrects", properties: ["lenderId", "corrects"], where: "corrects is not null" },
+    ],
+    properties: {
+      lenderId: p.uuid().primary(),
+      id: p.uuid().primary(),
+      debitAccount: p.text(),
+      creditAccount: p.text(),
+      amountMinor: p.bigint(),
+      currency: p.character().length(3).$type<CurrencyCode>(),
+      kind: p.text(),
+      subjectId: p.uuid().strictNullable(),
+      corrects: p.uuid().strictNullable(),
+      memo: p.text(),
+      effectiveAt: p.datetime().columnType("timestamptz"),
+      recordedAt: p.datetime().columnType("timestamptz"),
+      digest: p.blob(),
+    },
+  });
+
+  /** A block of a book's hash chain. */
+  const chainBlock = defineEntity({
+    name: `GeneralChainBlock${suffix}`,
+    schema: name,
+    tableName: "chain_block",
+    properties: {
+      lenderId: p.uuid().primary(),
+      number: p.bigint().primary(),
+      transferIds: p.array().columnType("uuid[]"),
+      rowCount: p.integer(),
+      rowsHash: p.blob(),
+      previousHash: p.blob(),
+      lastId: p.uuid(),
+      createdAt: p.datetime().columnType("timestamptz"),
+      hash: p.blob(),
+    },
+  });
+
+  /** The last block of a book's chain that was anchored outside the database. */
+  const anchor = defineEntity({
+    name: `GeneralAnchor${suffix}`,
+    schema: name,
+    tableName: "anchor",
+    properties: {
+      lenderId: p.uuid().primary(),
+      number: p.bigint(),
+      hash: p.blob(),
+      anchoredAt: p.datetime().columnType("timestamptz"),
+    },
+  });
+
+  return { account, transfer, chainBlock, anchor };
+}
 
 /**
- * The tables that every chart has, without the rules of one chart. The schema is not named `ledger`, because that is
- * the schema of `@collections/bookings`, and a database may have both.
+ * Returns the tables that every chart has, without the rules of one chart. Its migrations have the schema's name, so that
+ * no SQL text is renamed when it is sent.
  */
-export const generalSchema: PackageSchema = {
-  name: "general_ledger",
-  entities: [AccountEntity, TransferEntity, ChainBlockEntity, AnchorEntity],
-  migrations: [
-    { name: "0001", statements: generalMigration },
-    { name: "0002-corrections", statements: correctionMigration },
-  ],
-  appendOnly: ["general_ledger.account", "general_ledger.transfer", "general_ledger.chain_block"],
-};
+export function generalSchema(name: string, rules: Pick<PackageSchema, "migrations" | "check">): PackageSchema {
+  const { account, transfer, chainBlock, anchor } = generalTables(name);
+  const { migrations, check } = rules;
+  const schema: PackageSchema = {
+    name: DEFAULT_SCHEMA,
+    entities: [account, transfer, chainBlock, anchor],
+    migrations: [
+      { name: "0001", statements: generalMigration },
+      { name: "0002-corrections", statements: correctionMigration },
+      ...migrations,
+    ],
+    appendOnly: ["general_ledger.account", "general_ledger.transfer", "general_ledger.chain_block"],
+    exportedAs: "chart.schema",
+    ...(check && { check }),
+  };
+  if (name === DEFAULT_SCHEMA) return schema;
+  const { renamedFrom: _, ...named } = inSchema(schema, name);
+  return named;
+}

@@ -1,19 +1,20 @@
 import { BEFORE_ALL_IDS, transaction } from "@collections/database";
 import type { EntitySchema } from "@mikro-orm/core";
 import { expect, test } from "vitest";
-import { AnchorEntity, ChainBlockEntity, TransferEntity } from "../chart/general-schema.ts";
+import { DEFAULT_SCHEMA, generalTables } from "../chart/general-schema.ts";
 import { appendOnlyTable } from "../tables/append-only-table.ts";
 import type { ChainBlockColumns } from "../tables/ledger-tables.ts";
 import { invoicing, invoicingDatabase, SampleBook } from "../../tests/invoicing.ts";
 import { chainOf, extendOnce, type Step } from "./chain.ts";
 
+const tables = generalTables(DEFAULT_SCHEMA);
 const database = await invoicingDatabase();
 
 const chain = chainOf({
   schema: "general_ledger",
-  chainBlock: ChainBlockEntity as unknown as EntitySchema<ChainBlockColumns>,
-  anchor: AnchorEntity,
-  chained: [{ noun: "transfer", table: appendOnlyTable(TransferEntity) }],
+  chainBlock: tables.chainBlock as unknown as EntitySchema<ChainBlockColumns>,
+  anchor: tables.anchor,
+  chained: [{ noun: "transfer", table: appendOnlyTable(tables.transfer) }],
 });
 
 /** Verifies a book and returns the problems. Every row must be in the chain, however recent it is. */
