@@ -11,6 +11,7 @@ export {
   InvalidChartError,
 } from "./chart/define-chart.ts";
 export type { ChartProblemCode } from "./chart/general-ledger.ts";
+export type { PostingKey } from "./chart/post-once.ts";
 export { InvalidPostingError, type PostingFault } from "./chart/posting-input.ts";
 export { defineLedger, type Ledger, type LedgerDefinition } from "./define-ledger.ts";
 export { accountTable, type AccountTable } from "./tables/account-table.ts";

@@ -15,9 +15,11 @@ import type { Ledger } from "../define-ledger.ts";
 import { statementName } from "../tables/statement-name.ts";
 import { chartMigrations, checkChart, type KindRules } from "./chart-migrations.ts";
 import { type ChartProblemCode, generalLedger, type Transfers } from "./general-ledger.ts";
+import { type PostingKey, postingKeys } from "./post-once.ts";
 import { DEFAULT_SCHEMA, generalSchema } from "./general-schema.ts";
 import {
   checkAccountFields,
+  checkKey,
   checkPart,
   checkPosting,
   checkReason,
@@ -135,6 +137,13 @@ export interface Chart<Account extends string = string, Kind extends string = st
    */
   post(tx: Tx, ...postings: readonly ChartPosting<Kind>[]): string[];
   /**
+   * Posts transfers once for each key, such as the id of a request that may be repeated, and returns their ids. A repeat
+   * posts nothing and returns the first ids, also at the same time. If `effectiveAt` is left out, a repeat may come at any
+   * time. All postings are in the book of the key. `post` does not wait for the database, but `postOnce` does.
+   * @throws InvalidPostingError before anything is sent, or with KEY_REUSED if the key was used for other postings
+   */
+  postOnce(tx: Tx, once: PostingKey, ...postings: readonly ChartPosting<Kind>[]): Promise<string[]>;
+  /**
    * Corrects a transfer, as `transfersOf` returns it: posts its amount in the opposite direction, with a reason, and returns
    * the id of this correction. The wrong transfer remains in the ledger. A correction can be corrected too.
    *
@@ -205,6 +214,7 @@ export function defineChart<const Account extends string, const Kind extends str
     check: (read) => checkChart(read, chart),
   });
   const { accountsOfBook, transfers, ledger } = generalLedger(name);
+  const keys = postingKeys(name);
   const { selectAccountBalance, selectTransfers } = chartStatements(name);
   return {
     ...ofSchema(schema, ledger),
@@ -229,6 +239,18 @@ export function defineChart<const Account extends string, const Kind extends str
       requireSchema(tx, schema);
       const rows = postings.map((posting, index) => rowOf(posting, checkPosting(posting, index, rules)));
       return insertAll(tx, transfers, rows);
+    },
+    async postOnce(tx, once, ...postings) {
+      requireSchema(tx, schema);
+      checkKey(once?.key, once?.book, postings);
+      const rows = postings.map((posting, index) => rowOf(posting, checkPosting(posting, index, rules)));
+      const claim = await keys.claim(
+        tx,
+        once,
+        postings,
+        rows.map(({ id }) => id),
+      );
+      return claim.isNew ? insertAll(tx, transfers, rows) : claim.ids;
     },
     correct(tx, wrong, reason, part = { amountMinor: wrong?.amountMinor }) {
       requireSchema(tx, schema);

@@ -40,6 +40,20 @@ export const correctionMigration: readonly string[] = [
   `drop index general_ledger.transfer_corrected_once`,
 ];
 
+/** The keys under which transfers were posted once. */
+export const postingKeyMigration: readonly string[] = [
+  `create table general_ledger.posting_key (
+     lender_id uuid not null,
+     key text not null check (key <> ''),
+     content_hash bytea not null,
+     transfer_ids uuid[] not null,
+     recorded_at timestamptz not null,
+     primary key (lender_id, key)
+   )`,
+  `create trigger append_only before update or delete or truncate on general_ledger.posting_key
+   for each statement execute function general_ledger.refuse_change()`,
+];
+
 /** The tables of a chart: accounts, transfers, the chain over them and its anchors. */
 export const generalMigration: readonly string[] = [
   `create schema general_ledger`,

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await invoicing.extendChain(database.em(), book.id);
 });
 
-const TABLES = ["account", "transfer", "chain_block"];
+const TABLES = ["account", "transfer", "chain_block", "posting_key"];
 const CHANGES = [
   ["UPDATE", (table: string) => `update general_ledger.${table} set lender_id = lender_id`],
   ["DELETE", (table: string) => `delete from general_ledger.${table}`],
@@ -62,6 +62,7 @@ test.each([
   ["account", tables.account as unknown as EntitySchema<object>],
   ["transfer", tables.transfer as unknown as EntitySchema<object>],
   ["chain_block", tables.chainBlock as unknown as EntitySchema<object>],
+  ["posting_key", tables.postingKey as unknown as EntitySchema<object>],
   ["anchor", tables.anchor as unknown as EntitySchema<object>],
 ])("the entity of general_ledger.%s has the columns of the table", async (name, entity) => {
   const { rows } = await database.pool.query<{ name: string; type: string; nullable: boolean }>(
@@ -94,6 +95,7 @@ test("the database of a chart has no table of payment bookings, and its tables c
     "general_ledger.account",
     "general_ledger.anchor",
     "general_ledger.chain_block",
+    "general_ledger.posting_key",
     "general_ledger.transfer",
     "public.collections_migration",
   ]);

@@ -1,7 +1,7 @@
 import { inSchema, type PackageSchema } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, p } from "@mikro-orm/core";
-import { correctionMigration, generalMigration } from "./general-migration.ts";
+import { correctionMigration, generalMigration, postingKeyMigration } from "./general-migration.ts";
 
 /** The name of the schema of a chart that sets none. `ledger` is the schema of `@collections/bookings`. */
 export const DEFAULT_SCHEMA = "general_ledger";
@@ -95,7 +95,21 @@ function makeTables(name: string) {
     },
   });
 
-  return { account, transfer, chainBlock, anchor };
+  /** The transfers that were posted under a key. */
+  const postingKey = defineEntity({
+    name: `GeneralPostingKey${suffix}`,
+    schema: name,
+    tableName: "posting_key",
+    properties: {
+      lenderId: p.uuid().primary(),
+      key: p.text().primary(),
+      contentHash: p.blob(),
+      transferIds: p.array().columnType("uuid[]"),
+      recordedAt: p.datetime().columnType("timestamptz"),
+    },
+  });
+
+  return { account, transfer, chainBlock, anchor, postingKey };
 }
 
 /**
@@ -103,17 +117,18 @@ function makeTables(name: string) {
  * no SQL text is renamed when it is sent.
  */
 export function generalSchema(name: string, rules: Pick<PackageSchema, "migrations" | "check">): PackageSchema {
-  const { account, transfer, chainBlock, anchor } = generalTables(name);
+  const { account, transfer, chainBlock, anchor, postingKey } = generalTables(name);
   const { migrations, check } = rules;
   const schema: PackageSchema = {
     name: DEFAULT_SCHEMA,
-    entities: [account, transfer, chainBlock, anchor],
+    entities: [account, transfer, chainBlock, anchor, postingKey],
     migrations: [
       { name: "0001", statements: generalMigration },
       { name: "0002-corrections", statements: correctionMigration },
+      { name: "0003-posting-keys", statements: postingKeyMigration },
       ...migrations,
     ],
-    appendOnly: ["general_ledger.account", "general_ledger.transfer", "general_ledger.chain_block"],
+    appendOnly: ["account", "transfer", "chain_block", "posting_key"].map((table) => `${DEFAULT_SCHEMA}.${table}`),
     exportedAs: "chart.schema",
     ...(check && { check }),
   };

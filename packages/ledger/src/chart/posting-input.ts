@@ -10,6 +10,8 @@ export type PostingFault =
   | "CORRECTION_MISMATCH"
   | "FIELD_UNKNOWN"
   | "ID_INVALID"
+  | "KEY_INVALID"
+  | "KEY_REUSED"
   | "KIND_UNKNOWN"
   | "ACCOUNT_UNKNOWN"
   | "ACCOUNT_NOT_ALLOWED"
@@ -20,9 +22,9 @@ export type PostingFault =
 
 /**
  * Thrown for a posting that the chart does not allow, for an invalid field of a posting or an account, and for the balance
- * of an account that is not open. No SQL statement was sent, except for `ACCOUNT_NOT_OPEN`, `ALREADY_CORRECTED` and
- * `CORRECTION_MISMATCH`: only the database can notice them. The last two fail the transaction. `index` is the position of
- * the posting in the call, from 0.
+ * of an account that is not open. No SQL statement was sent, except for `ACCOUNT_NOT_OPEN`, `KEY_REUSED`,
+ * `ALREADY_CORRECTED` and `CORRECTION_MISMATCH`: only the database can notice them. The last two fail the transaction.
+ * `index` is the position of the posting in the call, from 0.
  *
  * @example
  * try {
@@ -78,6 +80,24 @@ export function checkPart(part: unknown, whole: unknown): void {
   if (typeof whole === "bigint" && typeof part === "bigint" && part > 0n && part <= whole) return;
   const message = `amountMinor is ${shown(part)}; expected a bigint from 1 to ${shown(whole)}, the amount of the transfer.`;
   throw new InvalidPostingError("AMOUNT_INVALID", 0, message);
+}
+
+const MAX_KEY_CHARS = 200;
+
+/** Checks the key of `postOnce`, and that its postings are in one book. */
+export function checkKey(key: unknown, book: unknown, postings: readonly { readonly book: string }[]): void {
+  if (typeof key !== "string" || key === "" || key.length > MAX_KEY_CHARS || key.includes("\0")) {
+    const expected = `a text of 1 to ${MAX_KEY_CHARS} characters without NUL, such as the id of the request`;
+    throw new InvalidPostingError("KEY_INVALID", 0, `The key is ${shown(key)}; expected ${expected}.`);
+  }
+  if (!isUuid(book)) throw new InvalidPostingError("ID_INVALID", 0, `book is ${shown(book)}; expected a UUID.`);
+  if (postings.length === 0) {
+    throw new InvalidPostingError("KEY_INVALID", 0, `The key ${shown(key)} has no postings; expected one or more.`);
+  }
+  const other = postings.findIndex((posting) => posting.book !== book);
+  if (other === -1) return;
+  const message = `Posting ${other} is in the book ${shown(postings[other]?.book)}, and the key is in ${book}.`;
+  throw new InvalidPostingError("ID_INVALID", other, message);
 }
 
 /** The constraint that the trigger `require_corrected` names when it rejects a correction. */
