@@ -1,17 +1,16 @@
 export { ChartChangedError } from "./chart/chart-migrations.ts";
-export {
-  type AccountId,
-  type Balance,
-  type Chart,
-  type ChartAccount,
-  type ChartDefinition,
-  type ChartPosting,
-  type ChartTransfer,
-  defineChart,
-  InvalidChartError,
-} from "./chart/define-chart.ts";
+export type {
+  AccountId,
+  Balance,
+  Chart,
+  ChartAccount,
+  ChartDefinition,
+  ChartPosting,
+  ChartTransfer,
+  PostingKey,
+} from "./chart/chart.ts";
+export { defineChart, InvalidChartError } from "./chart/define-chart.ts";
 export type { ChartProblemCode } from "./chart/general-ledger.ts";
-export type { PostingKey } from "./chart/post-once.ts";
 export { InvalidPostingError, type PostingFault } from "./chart/posting-input.ts";
 export { defineLedger, type Ledger, type LedgerDefinition } from "./define-ledger.ts";
 export { accountTable, type AccountTable } from "./tables/account-table.ts";

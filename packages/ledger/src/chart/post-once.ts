@@ -1,14 +1,8 @@
 import { createHash } from "node:crypto";
 import { query, statement, type Tx } from "@collections/database";
 import { statementName } from "../tables/statement-name.ts";
-import type { ChartPosting } from "./define-chart.ts";
+import type { ChartPosting, PostingKey } from "./chart.ts";
 import { invalidPosting } from "./posting-input.ts";
-
-/** The key of postings that are made once. Keys of different books are different. */
-export interface PostingKey {
-  readonly book: string;
-  readonly key: string;
-}
 
 /** Remembers the keys of `postOnce` in a schema. */
 export interface PostingKeys {
