@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
@@ -23,7 +24,7 @@ export default defineConfig(({ mode }) => ({
       ...configDefaults.exclude,
       ...withoutBrowser(),
       ...withoutPooler(),
-      ...withoutDeployTools(),
+      ...withoutPrograms(),
       ...withoutCluster(mode),
     ],
     globalSetup: "tooling/testing/src/global-setup.ts",
@@ -46,21 +47,27 @@ export default defineConfig(({ mode }) => ({
 /** CI has pgbouncer too. */
 function withoutPooler(): string[] {
   if (process.env["CI"] || hasPooler()) return [];
-  process.stderr.write("There is no pgbouncer on this machine: apt-get install pgbouncer. Its test is not run.\n");
-  return ["**/pooler.test.ts"];
+  process.stderr.write("There is no pgbouncer on this machine: apt-get install pgbouncer. Its tests are not run.\n");
+  return ["**/pooler.test.ts", "**/*.pooler.test.ts"];
 }
 
-/** CI has promtool and systemd-analyze too, see .ci/run. */
-function withoutDeployTools(): string[] {
-  const tests = { promtool: "**/alerts.promtool.test.ts", "systemd-analyze": "**/units.systemd.test.ts" };
-  const packages = { promtool: "prometheus", "systemd-analyze": "systemd" };
-  const missing = (["promtool", "systemd-analyze"] as const).filter((name) => !process.env["CI"] && !hasProgram(name));
-  for (const name of missing) {
+/** The Debian package of each program that single test files need, and these files. */
+const PROGRAMS = {
+  promtool: ["prometheus", "**/alerts.promtool.test.ts"],
+  "systemd-analyze": ["systemd", "**/units.systemd.test.ts"],
+  nginx: ["nginx", "**/behind-nginx.test.ts"],
+  haproxy: ["haproxy", "**/behind-haproxy.test.ts"],
+} as const;
+
+/** CI has these programs too, see .ci/run. Only root's PATH contains the folder of nginx and HAProxy. */
+function withoutPrograms(): string[] {
+  return Object.entries(PROGRAMS).flatMap(([name, [debianPackage, tests]]) => {
+    if (process.env["CI"] || hasProgram(name) || existsSync(`/usr/sbin/${name}`)) return [];
     process.stderr.write(
-      `There is no ${name} on this machine: apt-get install ${packages[name]}. Its test is not run.\n`,
+      `There is no ${name} on this machine: apt-get install ${debianPackage}. Its test is not run.\n`,
     );
-  }
-  return missing.map((name) => tests[name]);
+    return [tests];
+  });
 }
 
 /** Tests of several nodes run only on a cluster. */

@@ -72,6 +72,19 @@ test("an SMS fails with OUTCOME_UNKNOWN if the gateway does not answer, and with
   await outbound.close();
 });
 
+test("a message is not lost to an idle connection that the gateway closes", async () => {
+  // The second request on a connection arrives after the gateway has decided to close it.
+  const served = new Set<unknown>();
+  await using gateway = await openGateway((response) => {
+    if (served.has(response.socket)) return void response.socket!.resetAndDestroy();
+    served.add(response.socket);
+    response.end();
+  });
+  const sms = gateway.sms(JSON_BODY);
+  for (const key of ["first", "second"]) await sms.send({ ...SMS, key });
+  expect(gateway.requests.map(({ key }) => key)).toEqual(["first", "second"]);
+});
+
 interface Received {
   method: string | undefined;
   type: string | undefined;

@@ -75,6 +75,8 @@ export function createSmsGateway(options: SmsGatewayOptions): SmsGateway {
       headers: { ...headers, "content-type": contentType, "idempotency-key": key },
       body,
       timeoutMs,
+      // A message that is lost to a closing idle connection may not be sent again.
+      freshConnection: true,
     });
     const isTaken = answer.kind === "answer" && answer.status >= 200 && answer.status <= 299;
     if (!isTaken) throw explainSmsAnswer(answer);

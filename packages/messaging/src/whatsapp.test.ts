@@ -147,6 +147,19 @@ test("sendTemplate reports a retryable UNREACHABLE if the connection is refused,
   await api[Symbol.asyncDispose]();
 });
 
+test("sendTemplate loses no message to an idle connection that WhatsApp closes", async () => {
+  // The second request on a connection arrives after the server has decided to close it.
+  const served = new Set<unknown>();
+  await using api = await openCloudApi(({ socket }) => {
+    if (served.has(socket)) return void socket!.resetAndDestroy();
+    served.add(socket);
+    return [200, ACCEPTED];
+  });
+  await api.whatsApp.sendTemplate(MESSAGE);
+  expect(await api.whatsApp.sendTemplate(MESSAGE)).toEqual({ messageId: "wamid.HBgL" });
+  expect(api.requests).toHaveLength(2);
+});
+
 test("sendTemplate does not connect to an address that the operator does not allow", async () => {
   await using outbound = closing(createOutbound());
   const whatsApp = createWhatsApp({ baseUrl: "http://127.0.0.1:9", outbound });
@@ -185,7 +198,10 @@ type SeenRequest = {
  * Starts an HTTP server in place of Meta's. The server sends the answer that `reply` returns. If `reply` returns
  * undefined, the server does not answer.
  */
-async function openCloudApi(reply: () => [number, unknown] | undefined, timeoutMs = 300_000) {
+async function openCloudApi(
+  reply: (response: ServerResponse) => [number, unknown] | undefined | void,
+  timeoutMs = 300_000,
+) {
   const requests: SeenRequest[] = [];
   const server = createServer((request, response) => void serve(request, response));
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -197,7 +213,7 @@ async function openCloudApi(reply: () => [number, unknown] | undefined, timeoutM
       contentType: request.headers["content-type"],
       body: JSON.parse(Buffer.concat(chunks).toString("utf8")),
     });
-    const [status, body] = reply() ?? [];
+    const [status, body] = reply(response) ?? [];
     if (status !== undefined) response.writeHead(status).end(typeof body === "string" ? body : JSON.stringify(body));
   }
   server.listen(0, "127.0.0.1");

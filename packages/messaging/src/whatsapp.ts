@@ -66,6 +66,8 @@ export function createWhatsApp(options: WhatsAppOptions): WhatsApp {
       headers: { authorization: `Bearer ${message.accessToken}`, "content-type": "application/json" },
       body: JSON.stringify(templateBody(message)),
       timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      // A message that is lost to a closing idle connection may not be sent again.
+      freshConnection: true,
     });
     return { messageId: messageIdOf(answer) };
   }

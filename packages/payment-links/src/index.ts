@@ -61,6 +61,7 @@ export { linkEmail, type LinkMessage, whatsappParameters } from "./message/messa
 export { type MintAnswer, readMintAnswer } from "./mint/mint-answer.ts";
 export { type MintCall, mintLink, type MintRequest } from "./mint/mint-link.ts";
 export { type MintFaultCode } from "./mint/mint-remedy.ts";
+export { ownMintFaults, type OwnMintFaults } from "./mint/own-mint-faults.ts";
 export { type MintFault, testMint, type TestedMint } from "./mint/test-mint.ts";
 export {
   type Channel,

@@ -8,13 +8,14 @@ function options(...args: string[]): Options {
   return read;
 }
 
-test("without arguments, runs every fault that needs no cluster, in the long form", () => {
+test("without arguments, runs every fault that needs no cluster and no pooler, in the long form", () => {
   expect(options()).toEqual({
-    faults: faults.filter(({ isByNameOnly }) => isByNameOnly !== true),
+    faults: faults.filter(({ isByNameOnly, pooler }) => isByNameOnly !== true && pooler !== "needed"),
     seed: 123,
     isQuick: false,
     rounds: undefined,
     atATime: 1,
+    usesPooler: false,
     resumes: false,
     json: false,
   });
@@ -32,7 +33,15 @@ test("pnpm faults reads the names of faults and the options from the command lin
     "--resume",
   );
   expect(named.map(({ name }) => name)).toEqual(["kill-servers"]);
-  expect(rest).toEqual({ seed: 7, isQuick: true, rounds: 3, atATime: 3, resumes: true, json: true });
+  expect(rest).toEqual({
+    seed: 7,
+    isQuick: true,
+    rounds: 3,
+    atATime: 3,
+    usesPooler: false,
+    resumes: true,
+    json: true,
+  });
 });
 
 test("pnpm faults selects a fault that needs a cluster only if the command line names it", () => {
@@ -40,7 +49,18 @@ test("pnpm faults selects a fault that needs a cluster only if the command line 
   expect(options("lost-worker", "kill-nodes").faults.map(({ name }) => name)).toEqual(["kill-nodes", "lost-worker"]);
 });
 
+test("pnpm faults --pooler pgbouncer adds the pooler's faults and leaves migrations out", () => {
+  const { faults: selected, usesPooler } = options("--pooler", "pgbouncer");
+  expect(usesPooler).toBe(true);
+  const names = selected.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["kill-pooler", "freeze-pooler", "kill-servers", "restart-postgres"]));
+  expect(names.filter((name) => ["kill-migration", "kill-nodes", "lost-worker"].includes(name))).toEqual([]);
+});
+
 test.each([
+  [["--pooler", "pgcat"], '--pooler must be "pgbouncer", got "pgcat".'],
+  [["kill-pooler"], "kill-pooler needs --pooler pgbouncer."],
+  [["kill-nodes", "--pooler", "pgbouncer"], "kill-nodes cannot run with --pooler."],
   [["kill-cats"], "There is no fault named kill-cats."],
   [["--seed", "x"], '--seed must be a whole number from 0, got "x".'],
   [["--rounds", "0"], '--rounds must be a whole number from 1, got "0".'],

@@ -12,6 +12,8 @@ export interface Options {
   readonly rounds: number | undefined;
   /** The number of faults that run in parallel. Each has its own processes and its own PostgreSQL. */
   readonly atATime: number;
+  /** Whether the service reaches PostgreSQL through a pgbouncer. */
+  readonly usesPooler: boolean;
   readonly resumes: boolean;
   readonly json: boolean;
 }
@@ -28,11 +30,13 @@ export class UsageError extends Error {
 
 const QUICK_AT_A_TIME = 3;
 const SEEDS = 1_000_000;
+const POOLER = "pgbouncer";
 
 const options = {
   seed: { type: "string" },
   rounds: { type: "string" },
   "at-a-time": { type: "string" },
+  pooler: { type: "string" },
   quick: { type: "boolean" },
   resume: { type: "boolean" },
   json: { type: "boolean" },
@@ -43,20 +47,38 @@ const options = {
 export function readArguments(args: readonly string[], faults: readonly Fault[], now: number): Options | "help" {
   const { values, positionals } = parsed(args.filter((arg) => arg !== "--"));
   if (values.help === true) return "help";
-  const unknown = positionals.find((name) => !faults.some((fault) => fault.name === name));
-  if (unknown !== undefined) throw new UsageError(`There is no fault named ${unknown}.`);
   const isQuick = values.quick === true;
+  const usesPooler = readPooler(values.pooler);
   return {
-    faults: faults.filter(({ name, isByNameOnly }) =>
-      positionals.length === 0 ? isByNameOnly !== true : positionals.includes(name),
-    ),
+    faults: selected(faults, positionals, usesPooler),
     seed: count("seed", values.seed, 0) ?? now % SEEDS,
     isQuick,
     rounds: count("rounds", values.rounds, 1),
     atATime: count("at-a-time", values["at-a-time"], 1) ?? (isQuick ? QUICK_AT_A_TIME : 1),
+    usesPooler,
     resumes: values.resume === true,
     json: values.json === true,
   };
+}
+
+/** Returns the named faults, or by default all that this run can cause. */
+function selected(faults: readonly Fault[], names: readonly string[], usesPooler: boolean): Fault[] {
+  const excluded = usesPooler ? "impossible" : "needed";
+  if (names.length === 0) {
+    return faults.filter(({ isByNameOnly, pooler }) => isByNameOnly !== true && pooler !== excluded);
+  }
+  for (const name of names) {
+    const fault = faults.find((known) => known.name === name);
+    if (fault === undefined) throw new UsageError(`There is no fault named ${name}.`);
+    if (fault.pooler !== excluded) continue;
+    throw new UsageError(usesPooler ? `${name} cannot run with --pooler.` : `${name} needs --pooler ${POOLER}.`);
+  }
+  return faults.filter(({ name }) => names.includes(name));
+}
+
+function readPooler(text: string | undefined): boolean {
+  if (text !== undefined && text !== POOLER) throw new UsageError(`--pooler must be "${POOLER}", got "${text}".`);
+  return text !== undefined;
 }
 
 export function usage(faults: readonly Fault[]): string {
@@ -69,7 +91,11 @@ export function usage(faults: readonly Fault[]): string {
   pnpm faults --quick        every fault that needs no cluster, in the short form: at most five minutes
   pnpm faults <name> …       only these faults
 
-${lines(faults.filter(({ isByNameOnly }) => isByNameOnly !== true))}
+${lines(faults.filter(({ isByNameOnly, pooler }) => isByNameOnly !== true && pooler !== "needed"))}
+
+These need --pooler ${POOLER}:
+
+${lines(faults.filter(({ pooler }) => pooler === "needed"))}
 
 These need CITUS_BIN, the folder with initdb and postgres of an installation that has Citus. They run only if named:
 
@@ -78,6 +104,8 @@ ${lines(faults.filter(({ isByNameOnly }) => isByNameOnly === true))}
   --seed <n>        repeats a schedule; by default each run has a new seed
   --rounds <n>      strikes per leg
   --at-a-time <n>   faults that run in parallel; default 1, or ${QUICK_AT_A_TIME} with --quick
+  --pooler ${POOLER}
+                    runs a ${POOLER} between the service and PostgreSQL
   --resume          continues an interrupted run, with its seed
   --json            one JSON document on stdout instead of a table
   --help            prints this text

@@ -14,6 +14,8 @@ export interface Leg {
    * lost sooner.
    */
   readonly isQuick: boolean;
+  /** Whether the service reaches PostgreSQL through a pgbouncer. */
+  readonly usesPooler: boolean;
   readonly onProgress: (message: string) => void;
 }
 
@@ -52,6 +54,8 @@ export interface Fault {
    * command line names it.
    */
   readonly isByNameOnly?: true;
+  /** Whether the fault runs only with a pooler, or only without. By default it can run both ways. */
+  readonly pooler?: "needed" | "impossible";
   /** Returns why this machine cannot run the fault, and what to do about that; undefined if it can. */
   readonly unavailableReason?: () => string | undefined;
   run(leg: Leg): Promise<Outcome>;

@@ -4,6 +4,7 @@ import { clockJumps } from "./faults/clock-jumps.ts";
 import { cutConnections } from "./faults/cut-connections.ts";
 import { exhaustConnections } from "./faults/exhaust-connections.ts";
 import { failover } from "./faults/failover.ts";
+import { freezePooler } from "./faults/freeze-pooler.ts";
 import { fullDisk, fullDiskShim } from "./faults/full-disk.ts";
 import { hangingMail } from "./faults/hanging-mail.ts";
 import { killAtLength } from "./faults/kill-at-length.ts";
@@ -11,6 +12,7 @@ import { killBoth } from "./faults/kill-both.ts";
 import { killDrain } from "./faults/kill-drain.ts";
 import { killImport } from "./faults/kill-import.ts";
 import { killMigration } from "./faults/kill-migration.ts";
+import { killPooler } from "./faults/kill-pooler.ts";
 import { killReplay } from "./faults/kill-replay.ts";
 import { killNodes } from "./faults/kill-nodes.ts";
 import { killServers } from "./faults/kill-servers.ts";
@@ -34,6 +36,8 @@ export const faults: readonly Fault[] = [
   killReplay,
   killImport,
   restartPostgres,
+  killPooler,
+  freezePooler,
   cutConnections,
   exhaustConnections,
   slowStatements,

@@ -1,4 +1,5 @@
 export { Crew } from "./processes/crew.ts";
+export { OwnPooler } from "./processes/own-pooler.ts";
 export { OwnPostgres } from "./processes/own-postgres.ts";
 export { Relay } from "./processes/relay.ts";
 export {

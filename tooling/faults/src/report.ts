@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import type { Outcome, Soak } from "./fault.ts";
 import type { Violation } from "./invariants.ts";
+import type { RunState } from "./run-state.ts";
 
 /** The result of a fault over all its legs, or why it could not run. */
 export type FaultReport =
@@ -11,6 +12,8 @@ export type FaultReport =
 export interface Report {
   readonly seed: number;
   readonly form: "quick" | "long";
+  /** Whether the service reached PostgreSQL through a pgbouncer. */
+  readonly usesPooler: boolean;
   readonly machine: { readonly processors: number; readonly memoryGiB: number; readonly node: string };
   readonly faults: readonly FaultReport[];
 }
@@ -28,13 +31,13 @@ const COLUMNS = [
   "violations",
 ] as const;
 
-export function makeReport(seed: number, isQuick: boolean, faults: readonly FaultReport[]): Report {
+export function makeReport({ seed, isQuick, usesPooler }: RunState, faults: readonly FaultReport[]): Report {
   const machine = {
     processors: availableParallelism(),
     memoryGiB: Math.round(totalmem() / 1_024 ** 3),
     node: process.versions.node,
   };
-  return { seed, form: isQuick ? "quick" : "long", machine, faults };
+  return { seed, form: isQuick ? "quick" : "long", usesPooler, machine, faults };
 }
 
 /** Adds up the legs of a fault. The slowest recovery is the maximum over the legs. */
@@ -74,13 +77,13 @@ export function exitCodeOf({ faults }: Report): 0 | 1 | 3 {
  * the faults that could not run.
  */
 export function reportText(report: Report): string {
-  const { seed, machine, faults } = report;
+  const { seed, usesPooler, machine, faults } = report;
   const played = faults.flatMap((fault) => ("notPlayed" in fault ? [] : [fault]));
   const rows = played.map((fault) => [fault.name, ...figures(fault)]);
   const violations = played.flatMap(({ name, violations }) => violations.map((one) => violationText(name, one)));
   const notPlayed = faults.flatMap((fault) => ("notPlayed" in fault ? [`${fault.name}: ${fault.notPlayed}`] : []));
   return [
-    `seed ${seed}, ${machine.processors} processors, ${machine.memoryGiB} GiB, Node ${machine.node}`,
+    `seed ${seed}${usesPooler ? ", through pgbouncer" : ""}, ${machine.processors} processors, ${machine.memoryGiB} GiB, Node ${machine.node}`,
     "",
     table([[...COLUMNS], ...rows]),
     ...section("Kills that hit a commit in progress:", played.flatMap(killsText)),

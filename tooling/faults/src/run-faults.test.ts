@@ -34,6 +34,7 @@ const LONG: Options = {
   isQuick: false,
   rounds: undefined,
   atATime: 1,
+  usesPooler: false,
   resumes: false,
   json: false,
 };
@@ -91,6 +92,17 @@ test("--resume continues an interrupted run at its next leg, with its seed", asy
   const report = await runFaults({ ...LONG, seed: 99, faults: [resumed], resumes: true }, stateFile, silently);
   expect(report).toMatchObject({ seed: 7, faults: [{ legs: 3, booked: 3_303 }] });
   expect(resumed.legs.map(({ seed }) => seed)).toEqual(whole.legs.slice(2).map(({ seed }) => seed));
+});
+
+test("--resume refuses a run that began without the pooler", async () => {
+  const log = (message: string) => {
+    if (message.includes("leg 2")) throw new Error("interrupted");
+  };
+  await expect(runFaults({ ...LONG, faults: [aFault("one")] }, stateFile, log)).rejects.toThrow("interrupted");
+  const resumed = { ...LONG, faults: [aFault("one")], resumes: true };
+  const refused = "The interrupted run was without --pooler: resume it the same way.";
+  await expect(runFaults({ ...resumed, usesPooler: true }, stateFile, silently)).rejects.toThrow(refused);
+  await runFaults(resumed, stateFile, silently);
 });
 
 test("a fault with isAlone runs after the faults that run in parallel", async () => {

@@ -1,4 +1,5 @@
-import type { Options } from "./arguments.ts";
+import { hasPooler } from "@collections/postgres";
+import { type Options, UsageError } from "./arguments.ts";
 import type { Fault, Outcome } from "./fault.ts";
 import { noCounts } from "./traffic/model.ts";
 import { type FaultReport, makeReport, type Report, sumUp } from "./report.ts";
@@ -7,14 +8,22 @@ import { seedOf } from "./traffic/seeded-random.ts";
 
 type Log = (message: string) => void;
 
+const POOLER_MISSING = "pgbouncer is not installed: apt-get install pgbouncer";
+
 /**
  * Runs the selected faults and reports on them. Each finished leg is kept in `stateFile`, which is deleted at the end
- * of the run. A resumed run takes its seed and its form (quick or long) from that file.
+ * of the run. A resumed run takes its seed and its form (quick or long) from that file. Throws UsageError if only one of
+ * the interrupted and the resumed run has a pooler.
  */
 export async function runFaults(options: Options, stateFile: string, log: Log): Promise<Report> {
-  const { isQuick, rounds } = options;
+  const { isQuick, rounds, usesPooler } = options;
   const interrupted = options.resumes ? readRunState(stateFile) : undefined;
-  const state: RunState = interrupted ?? { seed: options.seed, isQuick, rounds, legs: {} };
+  if (interrupted && interrupted.usesPooler !== usesPooler) {
+    throw new UsageError(
+      `The interrupted run was ${usesPooler ? "without" : "with"} --pooler: resume it the same way.`,
+    );
+  }
+  const state: RunState = interrupted ?? { seed: options.seed, isQuick, rounds, usesPooler, legs: {} };
   log(`seed ${state.seed}${interrupted === undefined ? "" : ", resumed"}`);
   const reports = new Map<string, FaultReport>();
 
@@ -31,12 +40,12 @@ export async function runFaults(options: Options, stateFile: string, log: Log): 
   await runAll(options.faults.filter(({ isAlone }) => isAlone === true));
   forgetRunState(stateFile);
   const inOrder = options.faults.map(({ name }) => reports.get(name)!);
-  return makeReport(state.seed, state.isQuick, inOrder);
+  return makeReport(state, inOrder);
 }
 
 async function runFault(fault: Fault, state: RunState, log: Log, keep: () => void): Promise<FaultReport> {
   const { name, sentence } = fault;
-  const notPlayed = fault.unavailableReason?.();
+  const notPlayed = state.usesPooler && !hasPooler() ? POOLER_MISSING : fault.unavailableReason?.();
   if (notPlayed !== undefined) {
     log(`cannot run here: ${notPlayed}`);
     return { name, sentence, notPlayed };
@@ -58,12 +67,12 @@ async function runFault(fault: Fault, state: RunState, log: Log, keep: () => voi
 
 /** A leg that throws counts as a violation; the other legs still run. */
 async function runLeg(fault: Fault, state: RunState, number: number, log: Log): Promise<Outcome> {
-  const { isQuick } = state;
+  const { isQuick, usesPooler } = state;
   const seed = seedOf(state.seed, `${fault.name} ${number}`);
   const rounds = state.rounds ?? (isQuick ? fault.rounds.quick : fault.rounds.long);
   log(`leg ${number + 1}, ${rounds} rounds`);
   try {
-    return await fault.run({ seed, rounds, isQuick, onProgress: log });
+    return await fault.run({ seed, rounds, isQuick, usesPooler, onProgress: log });
   } catch (error) {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const violations = [{ invariant: "the leg runs to its end", detail }];

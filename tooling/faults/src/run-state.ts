@@ -7,6 +7,7 @@ export interface RunState {
   readonly seed: number;
   readonly isQuick: boolean;
   readonly rounds: number | undefined;
+  readonly usesPooler: boolean;
   readonly legs: Record<string, Outcome[]>;
 }
 

@@ -41,7 +41,7 @@ const MOST_MORE = 8;
 /** Runs a fault's strikes under traffic, waits until no work is left, and checks the invariants. */
 export function underTraffic(strikes: Strikes): Fault["run"] {
   return async (leg) => {
-    const stage = await openStage(leg.seed, strikes.stage ?? {});
+    const stage = await openStage(leg.seed, { ...strikes.stage, usesPooler: leg.usesPooler });
     try {
       await strikes.prepare?.(stage);
       await strikeAll(stage, strikes, leg);

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** The programs that .ci/run would install if they were missing, and those that install them. */
 const DEBIAN =
-  "curl openssl python3 php javac go mcs mono ruby chromium-headless-shell pgbouncer promtool systemd-analyze zsh dpkg apt-get sudo";
+  "curl openssl python3 php javac go mcs mono ruby chromium-headless-shell pgbouncer nginx haproxy promtool systemd-analyze zsh dpkg apt-get sudo";
 
 /** Prints more lines than .ci/run may print at its end. */
 const LONG_OUTPUT = 'for line in $(seq 1000); do echo "line $line"; done';

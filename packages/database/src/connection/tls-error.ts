@@ -11,8 +11,8 @@ export class DatabaseTlsError extends Error {
 /** Codes of Node and OpenSSL for certificates that are not accepted, and for handshakes that fail. */
 const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|SELF_SIGNED|DEPTH_ZERO|CERT_(UNTRUSTED|SIGNATURE)|INVALID_CA)/;
 const HANDSHAKE = /^(ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|CRL_|ERROR_IN_|PATH_LENGTH|INVALID_PURPOSE|UNSPECIFIED$)/;
-/** PostgreSQL's reason for refusing a client in plain text. */
-const NO_ENCRYPTION = /no encryption\W*$/;
+/** The SQLSTATE with which PostgreSQL or pgbouncer refuses a client in plain text, and the reason. */
+const PLAIN_TEXT_REFUSED = /^28... .*no encryption\W*$|^08P01 SSL required$/;
 
 /** Returns an error that says in one line what is wrong with TLS, or the same error if it has another reason. */
 export function explainTls(error: Error, { host, port }: ServerHost, tls: TlsSettings | undefined): Error {
@@ -24,7 +24,7 @@ function explanation(error: Error, server: string, tls: TlsSettings | undefined)
   const { code = "" } = error as NodeJS.ErrnoException;
   const reason = error.message.replaceAll(/\s+/g, " ").trim();
   if (tls === undefined) {
-    if (!sqlState(error)?.startsWith("28") || !NO_ENCRYPTION.test(reason)) return undefined;
+    if (!PLAIN_TEXT_REFUSED.test(`${sqlState(error)} ${reason}`)) return undefined;
     return `PostgreSQL at ${server} refuses connections without TLS (${reason}): add sslmode=verify-full and sslrootcert to the URL.`;
   }
   if (reason === "The server does not support SSL connections") {

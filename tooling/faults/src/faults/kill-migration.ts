@@ -19,6 +19,7 @@ export const killMigration: Fault = {
   name: "kill-migration",
   sentence: "SIGKILL ends the migration of an empty database at random moments; it is run again until it succeeds.",
   rounds: { quick: 1, long: 50, legs: 1 },
+  pooler: "impossible",
   async run(leg) {
     const folder = ownFolder();
     const postgres = await OwnPostgres.start({ dataDir: join(folder, "data") });

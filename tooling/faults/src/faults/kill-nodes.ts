@@ -27,6 +27,7 @@ export const killNodes: Fault = {
   sentence:
     "On a Citus cluster, SIGKILL ends the worker nodes and the coordinator in turn; each is started again a little later.",
   rounds: { quick: 3, long: 15, legs: 4 },
+  pooler: "impossible",
   isAlone: true,
   isByNameOnly: true,
   unavailableReason: clusterUnavailable,

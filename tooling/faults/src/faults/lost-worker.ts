@@ -39,6 +39,7 @@ export const lostWorker: Fault = {
   sentence:
     "On a Citus cluster, one worker node is shut down or hangs for thirty seconds: only the lenders on it are answered 503.",
   rounds: { quick: 2, long: 4, legs: 1 },
+  pooler: "impossible",
   isAlone: true,
   isByNameOnly: true,
   unavailableReason: clusterUnavailable,

@@ -29,7 +29,7 @@ export const soak: Fault = {
   isAlone: true,
   unavailableReason: samplingUnavailable,
   async run(leg) {
-    const stage = await openStage(leg.seed, {});
+    const stage = await openStage(leg.seed, { usesPooler: leg.usesPooler });
     try {
       return await measureLoad(stage, leg);
     } finally {

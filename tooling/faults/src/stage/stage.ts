@@ -5,6 +5,7 @@ import { Crew } from "../processes/crew.ts";
 import type { LyingFront } from "../processes/lying-front.ts";
 import { Model } from "../traffic/model.ts";
 import { copyCluster, MINT_AUTH, originalBooks } from "./original.ts";
+import { OwnPooler } from "../processes/own-pooler.ts";
 import { OwnPostgres } from "../processes/own-postgres.ts";
 import { Relay } from "../processes/relay.ts";
 import { type OnClose, openInFolder, STAGE_SETTINGS } from "./open.ts";
@@ -27,6 +28,8 @@ export interface StageOptions {
   readonly dataDir?: string;
   /** Connects the service to PostgreSQL only through a relay, so that a fault can redirect it to another server. */
   readonly throughRelay?: boolean;
+  /** Connects the service to PostgreSQL, or to the relay, through a pgbouncer. */
+  readonly usesPooler?: boolean;
   /** Starts a proxy in front of the lender twin. The service then sends its calls for the lender to this proxy. */
   readonly front?: (twinUrl: string) => Promise<LyingFront>;
   /** The URL of the mail server. Without a mail server, no link is sent by e-mail. */
@@ -49,6 +52,7 @@ export interface Stage {
   readonly lender: LenderTwin;
   readonly settings: Settings;
   readonly relay: Relay | undefined;
+  readonly pooler: OwnPooler | undefined;
   readonly front: LyingFront | undefined;
   /** Loans that receive payments without a link. */
   readonly loans: readonly string[];
@@ -86,11 +90,15 @@ async function setUp(
   onClose(() => postgres.stop());
   const relay = options.throughRelay === true ? await Relay.open(postgres.url) : undefined;
   onClose(() => relay?.close());
+  const directUrl = relay?.url ?? postgres.url;
+  const pooler = options.usesPooler === true ? await OwnPooler.start(directUrl) : undefined;
+  onClose(() => pooler?.kill());
 
   const settings: Settings = {
     ...STAGE_SETTINGS,
     FAULTS_RUN: folder,
-    DATABASE_URL: relay?.url ?? postgres.url,
+    DATABASE_URL: pooler?.url ?? directUrl,
+    DATABASE_DIRECT_URL: directUrl,
     ...(options.smtpUrl !== undefined && { SMTP_URL: options.smtpUrl }),
     ...options.settings,
   };
@@ -117,6 +125,7 @@ async function setUp(
     lender: twin,
     settings,
     relay,
+    pooler,
     front,
     loans: original.loans,
     smallLoans: original.smallLoans,

@@ -3,6 +3,7 @@ import type { RebookedPayments } from "@collections/bookings";
 import type { OwedSum, TakenBackSum } from "@collections/earnings";
 import type { AnchorState } from "@collections/ledger";
 import type { SecretKind, UnreadableSecret } from "@collections/lenders";
+import type { OwnMintFaults } from "@collections/payment-links";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
 import type { Config } from "../../settings/config.ts";
 import { amountText } from "../terminal/amount-text.ts";
@@ -34,6 +35,19 @@ export function problemOfWebhooks(problem: WebhookProblem, codes: ReadonlyMap<st
   const { severity, code, tenantId: lenderId, detail, count, since } = problem;
   const lenderCode = lenderId === null ? null : (codes.get(lenderId) ?? lenderId);
   return { severity, code, lenderCode, detail, remedy: REMEDIES[code](lenderCode ?? ""), count, since };
+}
+
+/** Returns the problem to report if our own DNS or network fails the mint calls to a lender. */
+export function problemOfMint({ count, since, detail }: OwnMintFaults, lenderCode: string): DoctorProblem {
+  return {
+    severity: "fault",
+    code: "OWN_NETWORK_FAILS",
+    lenderCode,
+    detail: `Mint calls have failed on our own side since ${since.toISOString()}: ${count}. The last failure: ${detail}`,
+    remedy: `${CHECK_OWN_NETWORK} A mint call is not repeated: field partners have to request these links again.`,
+    count,
+    since,
+  };
 }
 
 /** Returns the problem to report for failing jobs of a queue. */
@@ -224,6 +238,9 @@ const REPORT =
 const START_WORKER =
   "Check that a process with ROLE=worker or ROLE=all is running and ready (/readyz), and read the errors in its log.";
 
+const CHECK_OWN_NETWORK =
+  "Check the network of the workers and their DNS servers (/etc/resolv.conf). No restart is needed: the servers are read again.";
+
 const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   SEQUENCE_GAP: (code) => `To list each gap: collections ledger verify --lender ${code}. ${REPORT}`,
   SEQUENCE_DUPLICATE: (code) => `To list each duplicate: collections ledger verify --lender ${code}. ${REPORT}`,
@@ -239,7 +256,7 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   PARTITIONS_NOT_MADE: () =>
     `${START_WORKER} The routine is called "keep the partitions of webhooks"; until it runs, rows go to the default partition.`,
   OWN_NETWORK_FAILS: () =>
-    "Check the network of the workers and their DNS servers (/etc/resolv.conf). No restart is needed: the servers are read again. The deliveries are repeated, and the failures do not count against the lender.",
+    `${CHECK_OWN_NETWORK} The deliveries are repeated, and the failures do not count against the lender.`,
   SUSPENDED: (code) =>
     `The lender was notified by e-mail. To see the cause and the remedy: collections endpoint show ${code}. After the repair: collections endpoint probe ${code}.`,
   NO_CALLBACK: (code) =>

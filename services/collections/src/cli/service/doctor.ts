@@ -3,12 +3,14 @@ import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId 
 import { owedSums, takenBackSums } from "@collections/earnings";
 import { onOneLine } from "@collections/flows";
 import { listLenders, unreadableSecrets } from "@collections/lenders";
+import { ownMintFaults } from "@collections/payment-links";
 import { checkWebhooks, type TenantWebhooks } from "@collections/webhooks";
 import { Command } from "commander";
 import { counted } from "../terminal/counted.ts";
 import {
   type DoctorProblem,
   problemOfJobs,
+  problemOfMint,
   problemOfOwed,
   problemOfRebooked,
   problemOfSecret,
@@ -65,8 +67,11 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   endProgress();
   const jobs = one ? [] : await failedJobs(em());
   const anchors = await collectionsLedger.anchorState(em(), [...codes.keys()]);
+  const ofMint: DoctorProblem[] = [];
   const commissions: DoctorProblem[] = [];
   for (const [lenderId, lenderCode] of codes) {
+    const mintFaults = await ownMintFaults(em(), lenderId, report.at);
+    if (mintFaults) ofMint.push(problemOfMint(mintFaults, lenderCode));
     commissions.push(...(await problemsOfCommissions(operator, { lenderId, lenderCode }, report.at)));
   }
   const unreadable = await unreadableSecrets(em(), vault, one?.id);
@@ -75,6 +80,7 @@ async function check(operator: Operator, code: string | undefined): Promise<void
     ...problemsOfTables(health ? await misplacedTables(operator) : []),
     ...unreadable.map((secret) => problemOfSecret(secret, codes)),
     ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
+    ...ofMint,
     ...jobs.map(problemOfJobs),
     ...commissions,
     ...problemsOfAnchors(anchors, config, report.at),
