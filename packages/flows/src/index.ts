@@ -33,6 +33,7 @@ export {
   type TodayFigures,
 } from "./read/day-figures.ts";
 export { listCases } from "./read/list-cases.ts";
+export { deliveriesOfLenders, type DeliverySearch } from "./read/list-deliveries.ts";
 export { listPayments, type PaymentFilter } from "./read/list-payments.ts";
 export {
   type PlaceInSearch,

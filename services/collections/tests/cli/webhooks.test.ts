@@ -72,7 +72,7 @@ test("`endpoint show` shows a suspended callback with its failures, its backlog,
   const [csv, pageText] = [await cli(...page, "--csv"), await cli(...page)];
   expect(csv.stdout).toMatch(/^\uFEFFeventId,lenderCode,kind,.*\r\nevt_\w{32},\w+,case\.created,LN-4,1,waiting,0,/);
   expect(csv.stderr).toMatch(/^More: add --cursor \S+\n$/);
-  expect(pageText.stdout).toMatch(/^EVENT .*\nevt_.*\nMore: add --cursor \S+\n$/);
+  expect(pageText.stdout).toMatch(/^CREATED \(\S+\) +EVENT .*\n\d{4}-\S+ \S+ +evt_.*\nMore: add --cursor \S+\n$/);
   expect(one.stdout).toMatch(/^parked \d{4}-/m);
   expect(one.stdout).toMatch(
     /^#3 .+ Asia\/Kolkata \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin is configured/m,
