@@ -52,7 +52,14 @@ export {
   type CaseMoves,
   MAX_MOVES,
 } from "./case/assign-cases.ts";
-export { type CaseToSpread, SPREAD_RULES, spreadCases, type SpreadCase, type SpreadRule } from "./case/spread-cases.ts";
+export {
+  type CaseOfPerson,
+  type CaseToSpread,
+  SPREAD_RULES,
+  spreadCases,
+  type SpreadCase,
+  type SpreadRule,
+} from "./case/spread-cases.ts";
 export {
   assignCase,
   type CaseOrder,
