@@ -119,6 +119,21 @@ test("`endpoint mint` prints request and answer, and exits with 1 unless a link 
   expect(text.stdout).not.toContain(lender.mintAuth.value);
 });
 
+test("`endpoint mint` masks the phone unless a reason is recorded", async () => {
+  const mint = (...options: string[]) => cli("endpoint", "mint", lender.code, "LN-1", ...options);
+  const phone = lender.mints.at(-1)!.request.borrowerPhone;
+  for (const { stdout } of [await mint(), await mint("--json")]) expect(stdout).not.toContain(phone.slice(1));
+  expect(await mint("--with-contact")).toMatchObject({ code: 2 });
+  expect((await mint("--with-contact", "--reason", "they see another phone")).stdout).toContain(phone);
+  const { audit } = (await cli.json("case", "show", lender.code, "LN-1")) as { audit: { act: string }[] };
+  expect(
+    audit
+      .map(({ act }) => act)
+      .slice(0, 4)
+      .toSorted(),
+  ).toEqual(["contact.revealed", "endpoint.mint_tested", "endpoint.mint_tested", "endpoint.mint_tested"]);
+});
+
 test("the curl command that `delivery show` prints delivers the event, and the receiver accepts it", async () => {
   await cli.json("case", "hold", lender.code, "LN-4", "--reason", REASON);
   const { deliveries } = (await cli.json("delivery", "list", "--lender", lender.code, "--kind", "case.held")) as {
@@ -329,7 +344,7 @@ test("`delivery cancel-replay` stops a running replay that is listed, and the re
 /** Returns what operators have done to the lender's webhooks since it was registered, newest first. */
 async function acts() {
   const all = await actsOn(service.app.database.em(), lenderId);
-  return all.filter(({ act }) => /^(endpoint|delivery|replay)\./.test(act));
+  return all.filter(({ act }) => /^(endpoint\.resumed|delivery\.|replay\.)/.test(act));
 }
 
 function received() {
