@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { startOperator } from "@collections/faults";
 import { type LenderTwin, startFakeWhatsApp, startMailCatcher } from "@collections/lender-twin";
-import { afterFile, emptyDatabase } from "@collections/testing";
+import { afterFile, emptyDatabase, sessionsWaitingForLocks } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
@@ -12,6 +13,7 @@ import {
   type Cli,
   type ServiceProcess,
   startProcess,
+  withDirectUrl,
 } from "../fixtures/processes.ts";
 
 /** The personal data of the borrower, each with a text that nothing else in the database contains. */
@@ -36,6 +38,7 @@ let lender: LenderTwin;
 let app: AppClient;
 let client: Client;
 let caseId: string;
+let databaseUrl: string;
 let fieldPartnerId: string;
 let linkVisitId: string;
 
@@ -43,6 +46,7 @@ let linkVisitId: string;
 // that the channel refused, and a field partner who saw the contact.
 beforeAll(async () => {
   const { url } = await emptyDatabase();
+  databaseUrl = url;
   const account = { token: "EAAG-token", phoneNumberId: "106540352242922" };
   const whatsapp = await startFakeWhatsApp(account);
   const mail = await startMailCatcher();
@@ -161,6 +165,23 @@ test("case erase is refused for an open case, without --yes, and for an unknown 
   expect(await erase(LOAN, "--json")).toMatchObject({ code: 2 });
   expect(await cli("case", "erase", "ACME", LOAN, "--yes")).toMatchObject({ code: 2 });
   expect(await traces()).toEqual(before);
+});
+
+test("kill -9 during case erase erases nothing", async () => {
+  const before = await traces();
+  await client.query("begin; lock table cases.visit in share mode");
+  const settings = { MASTER_KEY: "a".repeat(64), ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
+  const killed = startOperator(settings, "case", "erase", "ACME", LOAN, "--reason", "tried", "--yes");
+  const waiting = () => sessionsWaitingForLocks(client, "update cases.visit%");
+  await expect.poll(waiting).toBeGreaterThan(0);
+  killed.kill();
+  await killed.done;
+  await client.query("rollback");
+  await expect.poll(waiting).toBe(0);
+  expect(await traces()).toEqual(before);
+  const shown = await cli.json("case", "show", "ACME", LOAN);
+  expect(shown).toMatchObject({ erasedAt: null, borrowerName: PERSONAL.borrowerName });
+  expect(JSON.stringify(shown["audit"])).not.toContain("case.erased");
 });
 
 describe("after case erase", () => {
