@@ -14,6 +14,7 @@ import {
 } from "@collections/webhooks";
 import { Command } from "commander";
 import { pingTo } from "../../worker/callbacks.ts";
+import { counted } from "../terminal/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { mintCommand } from "./endpoint-mint.ts";
 import { answerLines, type Failure, wordsFor } from "./attempt-words.ts";
@@ -140,7 +141,7 @@ async function endpointNamed(
 }
 
 function headline({ url, state, consecutiveFailures, waiting, parked }: EndpointStatus): string {
-  const words = `${consecutiveFailures} failures in a row, ${waiting} events waiting, ${parked} parked`;
+  const words = `${counted(consecutiveFailures, "failure")} in a row, ${counted(waiting, "event")} waiting, ${parked} parked`;
   return `${url ?? "no callback is registered"}\n${state}: ${words}.`;
 }
 
