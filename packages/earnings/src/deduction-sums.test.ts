@@ -13,7 +13,7 @@ afterAll(() => database.close());
 const FROM = new Date("2026-11-19T18:30:00Z");
 const TO = new Date("2026-11-20T18:30:00Z");
 
-test("deductionSums adds up the lines below 0 that were credited in the period", async () => {
+test("deductionSums adds up the lines below 0 of the period", async () => {
   const [lenderId, other] = [newId(), newId()];
   const line = (of: string, amountMinor: bigint, at: Date) => {
     const id = firstIdAt(at).slice(0, -12) + newId().slice(-12);

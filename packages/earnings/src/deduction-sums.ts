@@ -1,7 +1,7 @@
 import { type EntityManager, firstIdAt, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 
-/** What reversals took back in one currency, in a period, from commissions that had been paid out. */
+/** The deductions of a period in one currency: reversals took back commissions that had been paid out. */
 export interface DeductionSum {
   readonly currency: CurrencyCode;
   /** The number of lines that the next payouts deduct. */

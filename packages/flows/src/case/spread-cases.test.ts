@@ -73,7 +73,7 @@ test("by postal code, a postal code goes to one person however it is written, an
   ).toEqual([2, 2, 3]);
 });
 
-test("by postal code, an interrupted spread ends with one person for each postal code", () => {
+test("an interrupted spread by postal code divides no postal code", () => {
   const cases = Array.from({ length: 100 }, (_, number) => aCase(number, { postalCode: `41100${number % 7}` }));
   const codes = new Map(cases.map(({ loan, postalCode }) => [loan, postalCode]));
   const planned = spreadCases(cases, PEOPLE, "postal-code");
@@ -89,7 +89,7 @@ test("by postal code, an interrupted spread ends with one person for each postal
   }
 });
 
-test("by postal code, cases of people who take no part do not count", () => {
+test("by postal code, cases of other people do not count", () => {
   const had = [{ fieldPartnerId: "nobody", postalCode: "411001" }];
   const [one] = spreadCases([aCase(1, { postalCode: "411001" })], PEOPLE, "postal-code", had);
   expect(one?.fieldPartnerId).toBe("asha");

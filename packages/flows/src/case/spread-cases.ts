@@ -91,7 +91,7 @@ function spreadByPostalCode(
   // contains a line break, so that it differs from every postal code.
   const groups = Map.groupBy(cases, ({ postalCode, loan }) => (postalCode === null ? `\n${loan}` : areaOf(postalCode)));
   const largestFirst = [...groups].toSorted((a, b) => b[1].length - a[1].length || byKey(a, b));
-  // Postal codes that somebody has come first, so that the others even out the numbers.
+  // Postal codes with a holder come first, so that the others even out the numbers.
   const inOrder = [
     ...largestFirst.filter(([area]) => holders.has(area)),
     ...largestFirst.filter(([area]) => !holders.has(area)),

@@ -26,7 +26,7 @@ export interface DayFigures {
   readonly payments: readonly PaymentSum[];
   /** The recorded reversals, by currency. Amounts are in minor units. */
   readonly reversals: readonly ReversalSum[];
-  /** What reversals took back from commissions that had been paid out, by currency. Amounts are in minor units. */
+  /** Commissions that reversals took back after they had been paid out, by currency. Amounts are in minor units. */
   readonly deductions: readonly DeductionSum[];
   /** The reconciliations of windows that overlap this day. Of each window only the latest run counts. */
   readonly reconciliations: ReconciliationCounts;

@@ -107,7 +107,7 @@ test("a lender without registered secrets has no mint registration, WhatsApp acc
   expect(await mintRegistration(database.em(), vault, newId())).toBeUndefined();
 });
 
-test("an update changes only the given fields, and the audit has old and new values", async () => {
+test("an update leaves other fields, and records old and new values", async () => {
   const bank = { accountNumber: "0012345678", ifsc: "HDFC0001234" };
   const { lender } = await create({ code: "UPDATED", fallbackBank: bank, rateLimits: { confirm: 9, health: 5 } });
   const updated = await update(lender.id, {

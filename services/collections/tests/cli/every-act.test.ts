@@ -31,7 +31,7 @@ interface Act {
   readonly args: (stage: Stage) => readonly string[];
   /** The exit code, if it is not 0. */
   readonly code?: number;
-  /** What has to be true before the command, such as a suspended endpoint. */
+  /** Prepares the command, for example by suspending an endpoint. */
   readonly before?: () => Promise<unknown>;
   /** Runs the command. Default: `cli`. */
   readonly by?: () => Cli;

@@ -70,7 +70,7 @@ export function payableText(sums: ReturnType<typeof payable>, asOf: Date | null,
   return `${shown}\nAs of ${momentText(asOf, timeZone)}: ${recorded}.`;
 }
 
-/** Returns the commands that record the payouts, with the exact amounts. There is one for each currency. */
+/** Returns a command for each currency, which records the payout with its exact amount. */
 export function nextText(
   sums: ReturnType<typeof payable>,
   { fieldPartnerId, asOf }: { readonly fieldPartnerId: string; readonly asOf: string | null },

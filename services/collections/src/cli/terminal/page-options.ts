@@ -24,7 +24,7 @@ export interface PrintedPage<Item extends object> {
   readonly columns: Readonly<Record<string, (item: Item) => string>>;
   /** The text that is printed if there is no item. */
   readonly none: string;
-  /** What the JSON document has besides the items, such as the lender. */
+  /** Further properties of the JSON document, such as the lender. */
   readonly about?: object;
 }
 
