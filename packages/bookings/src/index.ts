@@ -170,6 +170,7 @@ export {
 } from "./reconciliation/later-payments.ts";
 export { StagedKeys } from "./reconciliation/staged-keys.ts";
 export { type PaymentsPage, paymentsOfWindow } from "./reconciliation/window-payments.ts";
+export { type ReconciledWindow, reconciledWindows } from "./reconciliation/reconciled-windows.ts";
 export {
   lastRunOf,
   listReconciliations,

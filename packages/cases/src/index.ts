@@ -73,7 +73,9 @@ export { type PhoneReading, readInternationalPhone, readPhoneNumber, readPhoneNu
 export { fileProgress, type FileProgress, recordFileProgress } from "./import/file-import.ts";
 export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./list/gone-case.ts";
 export {
+  type CasesOfLender,
   dropQueuedRequest,
+  eraseQueuedNotes,
   forgetQueuedRequests,
   QUEUED_MUTATIONS,
   type QueuedMutation,

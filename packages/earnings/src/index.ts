@@ -2,6 +2,7 @@ export { adjustEarning, type AppliedChange, type EarningAdjustment } from "./adj
 export { changedEarnings } from "./changed-earnings.ts";
 export { commissionOn, formula } from "./commission.ts";
 export { InvalidCursorError } from "./cursor.ts";
+export { type DeductionSum, deductionSums } from "./deduction-sums.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
 export {
   earningDigests,

@@ -2,7 +2,7 @@ import { type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { encodeCursor, decodeCursor } from "./cursor.ts";
 import type { Earning } from "./earning.ts";
-import { type CaseKey, selectedEarning } from "./write-earnings.ts";
+import { type CaseKey, OF_BOOKINGS, selectedEarning } from "./write-earnings.ts";
 import { EarningEntity } from "./schema.ts";
 
 /**
@@ -174,7 +174,10 @@ export async function earningsOfBookings(
   lenderId: string,
   bookingIds: readonly string[],
 ): Promise<Earning[]> {
-  if (bookingIds.length === 0) return [];
-  const ofBookings = { lenderId, bookingId: { $in: [...bookingIds] } };
-  return em.find(EarningEntity, ofBookings, { orderBy: { id: "asc" }, disableIdentityMap: true });
+  return bookingIds.length === 0 ? [] : query<Earning>(em, selectOfBookings, [lenderId, [...bookingIds]]);
 }
+
+export const selectOfBookings = statement(
+  "earnings.of-bookings",
+  `select ${selectedEarning("e")} from earnings.earning e where ${OF_BOOKINGS} order by e.id`,
+);

@@ -1,7 +1,8 @@
 import { createDatabase, migrate } from "@collections/database";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
-import { selectPending, upsertCredited } from "./write-earnings.ts";
+import { selectOfBookings } from "./read-earnings.ts";
+import { lockOfBookings, selectPending, upsertCredited } from "./write-earnings.ts";
 import { EarningEntity, earningsSchema } from "./schema.ts";
 
 const schemas = [earningsSchema];
@@ -11,6 +12,8 @@ afterAll(() => database.close());
 
 const noOtherColumns = Array.from({ length: 19 }, () => "'{}'").join(", ");
 
+const byBooking = /using earning_of_payment (.|\n)*using earning_of_one_reversal (.|\n)*using earning_of_balance /;
+
 const byCase = /using earning_pending .*\n.*lender_id = .*case_id = /;
 
 // Each plan is prepared on empty tables. This is the worst case, because PostgreSQL then expects a sequential scan to
@@ -18,6 +21,8 @@ const byCase = /using earning_pending .*\n.*lender_id = .*case_id = /;
 test.each([
   { ...selectPending.ofOne, values: "'{}', '{}', null", finds: byCase },
   { ...selectPending.ofMany, values: "'{}', '{}'", finds: byCase },
+  { ...lockOfBookings, values: "null, '{}'", finds: byBooking },
+  { ...selectOfBookings, values: "null, '{}'", finds: byBooking },
   { ...upsertCredited.ofOne, values: `null, ${noOtherColumns}`, finds: /Conflict Arbiter Indexes: earning_pkey/ },
   { ...upsertCredited.ofMany, values: `'{}', ${noOtherColumns}`, finds: /Conflict Arbiter Indexes: earning_pkey/ },
 ])(

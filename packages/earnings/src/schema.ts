@@ -5,6 +5,7 @@ import type { EarningStatus } from "./earning.ts";
 import { migration0004 } from "./migrations/0004-reversals.ts";
 import { migration0005 } from "./migrations/0005-earning-rule.ts";
 import { migration0006 } from "./migrations/0006-applied-excess.ts";
+import { migration0007 } from "./migrations/0007-lines-of-balances.ts";
 
 /** A field partner's commission on one payment, or what a reversal changed on it. */
 export const EarningEntity = defineEntity({
@@ -14,6 +15,11 @@ export const EarningEntity = defineEntity({
   indexes: [
     { name: "earning_pending", properties: ["lenderId", "caseId"], where: "status = 'pending'" },
     { name: "earning_field_partner", properties: ["fieldPartnerId", "earnedAt", "id"] },
+    {
+      name: "earning_of_balance",
+      properties: ["lenderId", "bookingId"],
+      where: "base_before_minor is not null and reversal_id is null",
+    },
   ],
   uniques: [
     { name: "earning_of_payment", properties: ["lenderId", "bookingId"], where: "base_before_minor is null" },
@@ -150,6 +156,7 @@ export const earningsSchema: PackageSchema = {
     { name: "0004-reversals", statements: migration0004 },
     { name: "0005-earning-rule", statements: migration0005 },
     { name: "0006-applied-excess", statements: migration0006 },
+    { name: "0007-lines-of-balances", statements: migration0007 },
   ],
   appendOnly: ["earnings.payout"],
 };

@@ -125,11 +125,25 @@ export const selectPending = lenderStatement(
    order by e.earned_at, e.id`,
 );
 
-const lockOfBookings = statement(
+/**
+ * The SQL condition that an earning `e` belongs to lender $1 and to one of the bookings $2. Each line of a booking is in
+ * one of three partial indexes. A condition on the bookings alone would read all earnings of the lender.
+ */
+export const OF_BOOKINGS = `e.lender_id = $1 and e.id = any (array(
+  ${[
+    "p.base_before_minor is null",
+    "p.reversal_id is not null",
+    "p.base_before_minor is not null and p.reversal_id is null",
+  ]
+    .map(
+      (kind) => `select p.id from earnings.earning p
+   where p.lender_id = $1 and p.booking_id = any ($2::uuid[]) and ${kind}`,
+    )
+    .join("\n   union all\n   ")}))`;
+
+export const lockOfBookings = statement(
   "earnings.lock-of-bookings",
-  `select ${selectedEarning("e")} from earnings.earning e
-   where e.lender_id = $1 and e.booking_id = any ($2::uuid[])
-   order by e.id for no key update`,
+  `select ${selectedEarning("e")} from earnings.earning e where ${OF_BOOKINGS} order by e.id for no key update`,
 );
 
 const updateReversed = statement(

@@ -101,8 +101,8 @@ export async function ensureFieldPartner(
 export type FieldPartnerChanges = Partial<NewFieldPartner>;
 
 /**
- * Changes a person, for example after they got a new phone number. The person stays signed in. The audit records which
- * fields were changed, without their values. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError.
+ * Changes a person, for example after they got a new phone number. The person stays signed in. The audit records the old
+ * and the new name and time zone, and of the phone only that it was changed. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError.
  *
  * @example
  * const change = { fieldPartnerId, reason: "New SIM", changes: { phone: "+919800000002" } };
@@ -132,9 +132,14 @@ export async function updateFieldPartner(
     return read[field] !== undefined && read[field] !== row[field];
   });
   if (fields.length === 0) return toFieldPartner(row);
+  const recorded = fields.map((field) => [
+    field,
+    field === "phone" ? "changed" : { from: row[field], to: read[field] },
+  ]);
   Object.assign(row, read);
   await flushPhone(tx);
-  recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.updated", reason, data: { fields } }, now);
+  const data = { fields, changes: Object.fromEntries(recorded) as object };
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.updated", reason, data }, now);
   return toFieldPartner(row);
 }
 

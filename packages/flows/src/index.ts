@@ -33,6 +33,7 @@ export {
   type TodayFigures,
 } from "./read/day-figures.ts";
 export { listCases } from "./read/list-cases.ts";
+export { deliveriesOfLenders, type DeliverySearch } from "./read/list-deliveries.ts";
 export { listPayments, type PaymentFilter } from "./read/list-payments.ts";
 export {
   type PlaceInSearch,
@@ -51,7 +52,14 @@ export {
   type CaseMoves,
   MAX_MOVES,
 } from "./case/assign-cases.ts";
-export { type CaseToSpread, SPREAD_RULES, spreadCases, type SpreadCase, type SpreadRule } from "./case/spread-cases.ts";
+export {
+  type CaseOfPerson,
+  type CaseToSpread,
+  SPREAD_RULES,
+  spreadCases,
+  type SpreadCase,
+  type SpreadRule,
+} from "./case/spread-cases.ts";
 export {
   assignCase,
   type CaseOrder,

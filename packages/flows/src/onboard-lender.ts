@@ -1,5 +1,5 @@
 import { lenderAccounts, openAccounts } from "@collections/bookings";
-import { type EntityManager, transaction } from "@collections/database";
+import { type EntityManager, transaction, type Tx } from "@collections/database";
 import {
   createLender,
   InvalidLenderError,
@@ -7,11 +7,12 @@ import {
   type Lender,
   type LenderChanges,
   type NewLender,
+  type SettingChanges,
   updateLender,
   type Vault,
 } from "@collections/lenders";
 import { type AllowList, checkUrl } from "@collections/outbound";
-import { changeEndpoint, registerEndpoint } from "@collections/webhooks";
+import { changeEndpoint, endpointOf, registerEndpoint } from "@collections/webhooks";
 
 /**
  * The dependencies of onboarding.
@@ -59,27 +60,37 @@ export async function onboardLender(
 }
 
 /**
- * Changes the given properties of a lender. Throws InvalidLenderError and LenderNotFoundError.
+ * Changes the given properties of a lender. The audit records the old and the new values, also that of the callback, which
+ * decides who receives the lender's events. Throws InvalidLenderError and LenderNotFoundError.
  *
  * @example
  * const onboarding = { vault, allow: parseAllowList(""), environment: "live" };
  * const changes = { commissionPercent: "2.5", callbackUrl: "https://acme.example/hooks/v2" };
- * const changed = await changeLender(em, onboarding, lender.id, changes);
+ * const changed = await changeLender(em, onboarding, lender.id, changes, { reason: "asked by Acme" });
  */
 export async function changeLender(
   em: EntityManager,
   { vault, allow }: Onboarding,
   lenderId: string,
   { callbackUrl, ...changes }: LenderChanges & LenderCallback,
+  { reason }: { readonly reason?: string | undefined } = {},
 ): Promise<Lender> {
   checkUrls(allow, { callbackUrl, mintLinkUrl: changes.mintLinkUrl });
   return transaction(em, async (tx) => {
     const now = new Date();
-    const lender = await updateLender(tx, vault, lenderId, changes, now);
-    if (callbackUrl !== undefined) await changeEndpoint(tx, { tenantId: lenderId, url: callbackUrl });
+    const changeOthers = callbackUrl === undefined ? undefined : () => changeCallback(tx, lenderId, callbackUrl);
+    const lender = await updateLender(tx, vault, lenderId, changes, now, { reason, changeOthers });
     openAccounts(tx, lenderAccounts(lender.id, lender.currency), now);
     return lender;
   });
+}
+
+/** Changes the callback, and returns the change for the audit. */
+async function changeCallback(tx: Tx, lenderId: string, to: string | null): Promise<SettingChanges> {
+  const endpoint = await endpointOf(tx, lenderId);
+  await changeEndpoint(tx, { tenantId: lenderId, url: to });
+  const from = endpoint?.url ?? null;
+  return from === to ? {} : { callbackUrl: { from, to } };
 }
 
 /** Checks URLs before they are registered. Rejects a URL to which the service would not be allowed to send requests. */

@@ -70,7 +70,8 @@ export { type ResealReport, resealSecrets } from "./lender/reseal-secrets.ts";
 export { type ApiKeyState, type FallbackBank, type LenderState } from "./schema.ts";
 export { type SecretKind } from "./secret/sealed-context.ts";
 export { type UnreadableSecret, unreadableSecrets } from "./secret/unreadable-secrets.ts";
-export { resumeLender, suspendLender, updateLender } from "./lender/update-lender.ts";
+export { type SettingChange, type SettingChanges } from "./lender/setting-changes.ts";
+export { type LenderUpdate, resumeLender, suspendLender, updateLender } from "./lender/update-lender.ts";
 export {
   createVault,
   InvalidMasterKeyError,

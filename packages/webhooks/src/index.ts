@@ -20,6 +20,7 @@ export {
   deliveryById,
   type DeliveryDetail,
   type DeliveryFilter,
+  type DeliveryPage,
   type DeliverySummary,
   listDeliveries,
   type LoggedAttempt,

@@ -155,6 +155,25 @@ export function dropQueuedRequest(tx: Tx, { fieldPartnerId, mutation, key }: Que
   send(tx, dropRequest, [fieldPartnerId, mutation, key]);
 }
 
+/** Cases of one lender. */
+export interface CasesOfLender {
+  readonly lenderId: string;
+  readonly caseIds: readonly string[];
+}
+
+/**
+ * Erases the notes of queued ends of visits that may be about these cases. The service learns the case of a queued request
+ * only when its visit starts. So the notes of all queued requests are erased that belong to field partners who have one of
+ * the cases, or had one in the last 31 days. The requests themselves stay queued.
+ *
+ * @example
+ * await eraseQueuedNotes(tx, { lenderId, caseIds: [caseId] });
+ */
+export async function eraseQueuedNotes(tx: Tx, { lenderId, caseIds }: CasesOfLender): Promise<void> {
+  const holders = await query<{ id: string }>(tx, selectHolders, [lenderId, [...caseIds]]);
+  if (holders.length > 0) send(tx, dropNotes, [holders.map(({ id }) => id)]);
+}
+
 /**
  * Deletes the requests that were queued more than 7 days ago. Returns how many there were.
  *
@@ -208,6 +227,20 @@ const selectVisits = statement(
 const selectStarted = statement(
   "cases.visits-begun",
   `select field_partner_id as "fieldPartnerId", id as "visitId" from cases.visit where id = any ($1::uuid[])`,
+);
+
+const selectHolders = statement(
+  "cases.holders-of-cases",
+  `select g.field_partner_id as id from cases.gone_case g where g.lender_id = $1 and g.case_id = any ($2::uuid[])
+   union
+   select c.assigned_field_partner_id as id from cases.collection_case c
+   where c.lender_id = $1 and c.id = any ($2::uuid[]) and c.assigned_field_partner_id is not null`,
+);
+
+const dropNotes = statement(
+  "cases.erase-held-notes",
+  `update cases.held_request set input = input - 'note'
+   where field_partner_id = any ($1::uuid[]) and mutation = 'completeVisit' and input ? 'note'`,
 );
 
 const dropRequest = statement(

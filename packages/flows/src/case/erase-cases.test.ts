@@ -16,6 +16,7 @@ import {
   VAULT,
 } from "../../tests/fixture.ts";
 import { aReversal, bookPayment, expectCorrectBooks, reversed } from "../../tests/reversals.ts";
+import { queueCompletion } from "../queued-requests.ts";
 import { listAudit } from "../read/audit.ts";
 import { completeVisit } from "../visit/complete-visit.ts";
 import { startVisit } from "../visit/start-visit.ts";
@@ -143,6 +144,24 @@ describe("an erased case", () => {
       longitude: null,
       accuracyM: null,
     });
+  });
+
+  test("keeps no note that was queued before the start of its visit", async () => {
+    const { sourceLoanNumber: loan } = await aCase(database, lender, { fieldPartner });
+    const other = await aFieldPartner(database);
+    const visit = { visitId: newId(), fieldPartnerId: fieldPartner.id, occurredAt: new Date() };
+    const end = { ...visit, disposition: "NOT_AT_HOME", note: "blue door" } as const;
+    const notOurs = { ...end, visitId: newId(), fieldPartnerId: other.id, note: "green door" };
+    for (const queued of [end, notOurs]) {
+      expect(await transaction(em(), (tx) => queueCompletion(tx, newId(), queued))).toBe(true);
+    }
+    await holdCase(em(), order(loan), ENVIRONMENT);
+    await erase(loan);
+    const { rows } = await database.pool.query<{ note: string | null }>(
+      "select input ->> 'note' as note from cases.held_request where field_partner_id = any ($1) order by received_at",
+      [[fieldPartner.id, other.id]],
+    );
+    expect(rows).toEqual([{ note: null }, { note: "green door" }]);
   });
 
   test("books a late payment, and the books hold", async () => {

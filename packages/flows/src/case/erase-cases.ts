@@ -1,6 +1,7 @@
 import {
   casesOfLoan,
   casesWithPersonalData,
+  eraseQueuedNotes,
   erasePersonalData,
   lockCurrentCases,
   type PersonalDataErasure,
@@ -30,7 +31,7 @@ export type EraseOutcome =
 
 /**
  * Erases the personal data of a loan's borrower from the cases of all its cycles, their visits and their links. The
- * current case must have ended or be on hold. The ledger, amounts, references, states and times stay, and later payments
+ * current case must have ended or be on hold. Also erases notes that a phone has sent before the start of their visit. The ledger, amounts, references, states and times stay, and later payments
  * of the loan are booked. The audit records the erasure, unless all cases were erased before.
  *
  * @example
@@ -48,6 +49,7 @@ export async function eraseCase(
     if (current.closedAt === null && current.fieldWork !== "blocked") return { kind: "case_is_open" };
     const caseIds = (await casesOfLoan(tx, lender.id, loan)).map(({ id }) => id);
     const erased = await erase(tx, { lenderId: lender.id, caseIds }, now);
+    await eraseQueuedNotes(tx, { lenderId: lender.id, caseIds });
     if (erased.length > 0) {
       const data = { loan, cases: erased.map((id) => publicId("case", id)) };
       recordAct(tx, { lenderId: lender.id, act: "case.erased", reason, data }, now);

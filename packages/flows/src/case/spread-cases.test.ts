@@ -73,6 +73,28 @@ test("by postal code, a postal code goes to one person however it is written, an
   ).toEqual([2, 2, 3]);
 });
 
+test("an interrupted spread by postal code divides no postal code", () => {
+  const cases = Array.from({ length: 100 }, (_, number) => aCase(number, { postalCode: `41100${number % 7}` }));
+  const codes = new Map(cases.map(({ loan, postalCode }) => [loan, postalCode]));
+  const planned = spreadCases(cases, PEOPLE, "postal-code");
+  for (const done of [1, 10, 40, 50, 99]) {
+    const first = planned.slice(0, done);
+    const had = first.map(({ loan, fieldPartnerId }) => ({ fieldPartnerId, postalCode: codes.get(loan)! }));
+    const rest = cases.filter(({ loan }) => !first.some((one) => one.loan === loan));
+    const all = [...first, ...spreadCases(rest, PEOPLE, "postal-code", had)];
+    const people = Map.groupBy(all, ({ loan }) => codes.get(loan));
+    for (const ofCode of people.values()) {
+      expect(new Set(ofCode.map(({ fieldPartnerId }) => fieldPartnerId)).size).toBe(1);
+    }
+  }
+});
+
+test("by postal code, cases of other people do not count", () => {
+  const had = [{ fieldPartnerId: "nobody", postalCode: "411001" }];
+  const [one] = spreadCases([aCase(1, { postalCode: "411001" })], PEOPLE, "postal-code", had);
+  expect(one?.fieldPartnerId).toBe("asha");
+});
+
 test("by postal code, cases without a postal code are spread one by one", () => {
   const cases = Array.from({ length: 9 }, (_, number) => aCase(number));
   const shares = sharesOf(spreadCases(cases, PEOPLE, "postal-code"), cases);

@@ -1,4 +1,4 @@
-import { type PaymentSum, paymentSums, type ReversalSum, reversalSums } from "@collections/bookings";
+import { type PaymentSum, paymentSums, reconciledWindows, type ReversalSum, reversalSums } from "@collections/bookings";
 import {
   countActiveFieldPartners,
   countPromises,
@@ -9,6 +9,7 @@ import {
   visitsByDisposition,
 } from "@collections/cases";
 import type { EntityManager } from "@collections/database";
+import { type DeductionSum, deductionSums } from "@collections/earnings";
 import { type Lender, listLenders } from "@collections/lenders";
 import { dayIn, spanOfDay } from "@collections/local-time";
 import { countLinks, type LinkCounts } from "@collections/payment-links";
@@ -25,6 +26,10 @@ export interface DayFigures {
   readonly payments: readonly PaymentSum[];
   /** The recorded reversals, by currency. Amounts are in minor units. */
   readonly reversals: readonly ReversalSum[];
+  /** Commissions that reversals took back after they had been paid out, by currency. Amounts are in minor units. */
+  readonly deductions: readonly DeductionSum[];
+  /** The reconciliations of windows that overlap this day. Of each window only the latest run counts. */
+  readonly reconciliations: ReconciliationCounts;
   /** The visits that ended, by disposition. */
   readonly visits: readonly DispositionCount[];
   /** The promises that are due on this day. They are kept or broken after the day. */
@@ -33,6 +38,12 @@ export interface DayFigures {
   readonly links: LinkCounts;
   /** The number of field partners who started or ended a visit. */
   readonly activeFieldPartners: number;
+}
+
+/** The number of reconciled windows, and of the differences that their latest runs have found. */
+export interface ReconciliationCounts {
+  readonly windows: number;
+  readonly differences: number;
 }
 
 /** The figures of a lender for a day, for the day before, and for now. */
@@ -99,7 +110,7 @@ export async function figuresOfLenders(
 }
 
 /** The figures of a lender for its present day. */
-export type TodayFigures = Omit<LenderFigures, "dayBefore" | "endpoints">;
+export type TodayFigures = Omit<LenderFigures, "dayBefore">;
 
 /**
  * Returns the figures of all lenders, each for its day at `now`.
@@ -111,7 +122,8 @@ export async function figuresOfToday(em: EntityManager, now: Date): Promise<Toda
   const figures: TodayFigures[] = [];
   for (const lender of await listLenders(em)) {
     const day = await figuresOf(em, lender, dayIn(lender.timeZone, now));
-    figures.push({ lender, day, unassignedCases: await countUnassignedCases(em, lender.id) });
+    const unassignedCases = await countUnassignedCases(em, lender.id);
+    figures.push({ lender, day, unassignedCases, endpoints: await endpointHealth(em, lender.id) });
   }
   return figures;
 }
@@ -122,9 +134,15 @@ async function figuresOf(em: EntityManager, { id, timeZone }: Lender, day: strin
     day,
     payments: await paymentSums(em, id, span),
     reversals: await reversalSums(em, id, span),
+    deductions: await deductionSums(em, id, span),
+    reconciliations: countsOf(await reconciledWindows(em, id, span)),
     visits: await visitsByDisposition(em, id, span),
     promises: await countPromises(em, id, day),
     links: await countLinks(em, id, span),
     activeFieldPartners: await countActiveFieldPartners(em, id, span),
   };
+}
+
+function countsOf(windows: readonly { readonly differences: number }[]): ReconciliationCounts {
+  return { windows: windows.length, differences: windows.reduce((sum, { differences }) => sum + differences, 0) };
 }

@@ -107,7 +107,7 @@ test("a lender without registered secrets has no mint registration, WhatsApp acc
   expect(await mintRegistration(database.em(), vault, newId())).toBeUndefined();
 });
 
-test("an update changes only the given fields, and the audit names them", async () => {
+test("an update leaves other fields, and records old and new values", async () => {
   const bank = { accountNumber: "0012345678", ifsc: "HDFC0001234" };
   const { lender } = await create({ code: "UPDATED", fallbackBank: bank, rateLimits: { confirm: 9, health: 5 } });
   const updated = await update(lender.id, {
@@ -128,7 +128,38 @@ test("an update changes only the given fields, and the audit names them", async 
   expect(cleared).toMatchObject({ hasMintAuthHeader: false, fallback: { bank: null, upiId: "acme@okbank" } });
   const acts = await actsOn(database.em(), lender.id);
   expect(acts.map(({ act }) => act)).toEqual(["lender.updated", "lender.updated", "key.created", "lender.created"]);
-  expect(acts[0]?.data).toEqual({ fields: ["mintAuthHeader", "fallbackBank"] });
+  expect(acts[0]?.data).toEqual({
+    fields: ["mintAuthHeader", "fallbackBank"],
+    changes: { mintAuthHeader: "changed", fallbackBank: { from: bank, to: null } },
+  });
+  expect(acts[1]?.data["changes"]).toEqual({
+    name: { from: "Acme Finance", to: "Acme Two" },
+    commissionPercent: { from: "0", to: "2.5" },
+    fallbackUpiId: { from: null, to: "acme@okbank" },
+    rateLimits: { from: { confirm: 9, health: 5 }, to: { health: 5, import: 7 } },
+    mintAuthHeader: "changed",
+  });
+  expect(JSON.stringify(acts)).not.toContain("s3cret");
+});
+
+test("an update to the same values leaves no audit entry", async () => {
+  const { lender } = await create({ code: "SAME", commissionPercent: "2.5", technicalContacts: ["a@acme.example"] });
+  const same = { commissionPercent: "2.50", technicalContacts: ["a@acme.example"], mintAuthHeader: null };
+  expect(await update(lender.id, same)).toEqual(lender);
+  expect((await actsOn(database.em(), lender.id)).map(({ act }) => act)).toEqual(["key.created", "lender.created"]);
+});
+
+test("an update records its reason and changes of other packages", async () => {
+  const { lender } = await create({ code: "OTHERS" });
+  const callback = { callbackUrl: { from: null, to: "https://acme.example/hooks" } };
+  await transaction(database.em(), (tx) =>
+    updateLender(tx, vault, lender.id, {}, new Date(), { reason: "asked by Acme", changeOthers: async () => callback }),
+  );
+  expect((await actsOn(database.em(), lender.id, 1))[0]).toMatchObject({
+    act: "lender.updated",
+    reason: "asked by Acme",
+    data: { fields: ["callbackUrl"], changes: callback },
+  });
 });
 
 test("an incomplete WhatsApp account is rejected, both for a new lender and for an update", async () => {

@@ -1,4 +1,5 @@
 import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import { recordAct } from "./audit.ts";
 import { lockLender } from "./lender.ts";
 import { resealSentinel } from "../secret/master-key-sentinel.ts";
 import { ApiKeyEntity } from "../schema.ts";
@@ -72,6 +73,8 @@ async function resealLender(tx: Tx, vault: Vault, lenderId: string): Promise<num
     const sealed = lender[property];
     if (sealed !== null) lender[property] = reseal(sealed, SECRET_CONTEXTS[kind](lenderId, ""));
   }
+  const data = { masterKeyId: vault.masterKeyId, secrets: resealed };
+  if (resealed > 0) recordAct(tx, { lenderId, act: "master_key.rotated", data });
   return resealed;
 
   function reseal(sealed: string, context: string): string {

@@ -3,17 +3,29 @@ import { checkReason, recordAct } from "./audit.ts";
 import { checkWhatsappPair, columnsOf } from "./lender-columns.ts";
 import { type LenderChanges, readLenderChanges } from "./lender-input.ts";
 import { type Lender, lockLender, toLender } from "./lender.ts";
+import { type SettingChanges, settingChanges } from "./setting-changes.ts";
 import type { LenderState } from "../schema.ts";
 import type { Vault } from "../secret/vault.ts";
 
+/** More about an update of a lender, for the audit. */
+export interface LenderUpdate {
+  readonly reason?: string | undefined;
+  /**
+   * Changes settings of the lender that other packages store, such as its callback, and returns these changes. Called while
+   * the lender is locked.
+   */
+  readonly changeOthers?: (() => Promise<SettingChanges>) | undefined;
+}
+
 /**
- * Changes the given fields of a lender. The audit entry contains the names of the fields, not their values.
+ * Changes the given fields of a lender. The audit entry has the old and the new value of each changed setting; of a
+ * secret it says only that it was changed. An update that changes nothing leaves no entry.
  * Throws InvalidLenderError, LenderNotFoundError.
  *
  * @example
  * const mintLinkUrl = "https://acme.example/mint";
  * const changes = { mintLinkUrl, commissionPercent: "2.5", rateLimits: { confirm: 60_000 } };
- * const lender = await updateLender(tx, vault, lenderId, changes);
+ * const lender = await updateLender(tx, vault, lenderId, changes, now, { reason: "asked by Acme" });
  */
 export async function updateLender(
   tx: Tx,
@@ -21,14 +33,19 @@ export async function updateLender(
   lenderId: string,
   changes: LenderChanges,
   now: Date = new Date(),
+  { reason, changeOthers }: LenderUpdate = {},
 ): Promise<Lender> {
+  if (reason !== undefined) checkReason(reason);
   const values = readLenderChanges(changes);
   const row = await lockLender(tx, lenderId);
-  const fields = Object.keys(values);
-  if (fields.length === 0) return toLender(row);
-  Object.assign(row, columnsOf(vault, lenderId, values, row.rateLimits), { updatedAt: now });
+  const before = { ...row };
+  Object.assign(row, columnsOf(vault, lenderId, values, row.rateLimits));
   checkWhatsappPair(row);
-  recordAct(tx, { lenderId, act: "lender.updated", data: { fields } }, now);
+  const changed = { ...settingChanges(before, row, Object.keys(values)), ...(await changeOthers?.()) };
+  const fields = Object.keys(changed);
+  if (fields.length === 0) return toLender(row);
+  row.updatedAt = now;
+  recordAct(tx, { lenderId, act: "lender.updated", reason, data: { fields, changes: changed } }, now);
   return toLender(row);
 }
 

@@ -86,15 +86,27 @@ export async function replayById(em: EntityManager, recipient: EndpointRef, id: 
 }
 
 /**
- * Returns the latest 50 replays of an endpoint, the newest first.
+ * Returns the latest replays of an endpoint, the newest first: 50, or `limit`. `after` is the id of the last replay of the
+ * previous page.
  *
  * @example
  * const running = (await listReplays(em, tenantId)).filter(({ state }) => state === "running");
+ * const earlier = await listReplays(em, tenantId, { after: running.at(-1)?.id, limit: 100 });
  */
-export async function listReplays(em: EntityManager, recipient: EndpointRef): Promise<Replay[]> {
+export async function listReplays(
+  em: EntityManager,
+  recipient: EndpointRef,
+  { after, limit = LISTED }: { readonly after?: string | undefined; readonly limit?: number } = {},
+): Promise<Replay[]> {
+  const lenderId = addressOf(recipient);
+  const last = after === undefined ? null : await em.findOne(ReplayEntity, { lenderId, id: after });
+  if (after !== undefined && last === null) return [];
+  const earlier = last && {
+    $or: [{ createdAt: { $lt: last.createdAt } }, { createdAt: last.createdAt, id: { $lt: last.id } }],
+  };
   const orderBy = { createdAt: "desc", id: "desc" } as const;
-  const options = { orderBy, limit: LISTED, disableIdentityMap: true } as const;
-  const rows = await em.find(ReplayEntity, { lenderId: addressOf(recipient) }, options);
+  const options = { orderBy, limit, disableIdentityMap: true } as const;
+  const rows = await em.find(ReplayEntity, { lenderId, ...earlier }, options);
   return Promise.all(rows.map((row) => replayOf(em, row)));
 }
 

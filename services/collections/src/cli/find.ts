@@ -4,15 +4,17 @@ import { find, type Finding } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
 import { amountText } from "./terminal/amount-text.ts";
+import { formatOf, printPage } from "./terminal/page-options.ts";
 import { readCount } from "./terminal/read-options.ts";
 import { notFound } from "./terminal/refusal.ts";
 import { endProgress, showProgress } from "./terminal/terminal.ts";
-import { answer, lenderNamed, table, withDatabase } from "./terminal/with-database.ts";
+import { lenderNamed, withDatabase } from "./terminal/with-database.ts";
 import { shellQuoted } from "./webhooks/curl-line.ts";
 
 interface FindOptions {
   lender?: string;
   limit: number;
+  csv?: true;
 }
 
 /** Something that was found, as `--json` shows it. */
@@ -39,6 +41,7 @@ export function findCommand(): Command {
     .argument("<text>", "an id, loan number, payment reference, link id, phone or name", readText)
     .option("--lender <code>", "search only this lender; by default all lenders")
     .option("--limit <count>", `the maximum number of results of each kind`, readCount(1, MAX_LIMIT), 20)
+    .option("--csv", "print the results as CSV, for a spreadsheet")
     .description("Find what a text names: an id, a loan, a payment, a reversal, a link, a person or a borrower.")
     .addHelpText(
       "after",
@@ -46,7 +49,7 @@ export function findCommand(): Command {
 Finds ids (case_…, vis_…, evt_…, rec_…, fp_…), loan numbers or their ends, references of payments and reversals, link ids,
 field partners by name, phone or last digits, and borrowers by the words of their names (whole, or at least the first three
 letters). Each result names the next command.
-The exit code is 3 if nothing is found.
+At most --limit results of each kind are printed. The exit code is 3 if nothing is found.
 
 Examples:
   pnpm collections find UTR402812345678
@@ -55,7 +58,8 @@ Examples:
     .action((text: string, options: FindOptions) => run(text, options));
 }
 
-async function run(text: string, { lender: code, limit }: FindOptions): Promise<void> {
+async function run(text: string, { lender: code, limit, csv }: FindOptions): Promise<void> {
+  const format = formatOf({ csv });
   await withDatabase(async ({ em }) => {
     const lenders = code === undefined ? await listLenders(em()) : [await lenderNamed(em(), code)];
     const onProgress = (found: number) => showProgress(`Searching: ${found} cases found`);
@@ -63,7 +67,14 @@ async function run(text: string, { lender: code, limit }: FindOptions): Promise<
     endProgress();
     if (findings.length === 0) throw notFound("result for", text);
     const shown = findings.map(shownFinding);
-    answer({ findings: shown }, textOf(shown));
+    printPage(format, {
+      name: "findings",
+      items: shown,
+      nextCursor: null,
+      fields: ["kind", "lenderCode", "sourceLoanNumber", "id", "state", "label", "next"],
+      columns: COLUMNS,
+      none: "",
+    });
   });
 }
 
@@ -129,18 +140,15 @@ function shownFinding(finding: Finding): ShownFinding {
   }
 }
 
-function textOf(findings: readonly ShownFinding[]): string {
-  const rows = findings.map(({ kind, lenderCode, id, sourceLoanNumber, state, label, next }) => [
-    kind.replaceAll("_", " "),
-    lenderCode ?? "",
-    sourceLoanNumber ?? "",
-    id,
-    state.replaceAll("_", " "),
-    label,
-    `pnpm collections ${next.map(argument).join(" ")}`,
-  ]);
-  return table([["KIND", "LENDER", "LOAN", "ID", "STATE", "", "SHOW MORE"], ...rows]);
-}
+const COLUMNS: Readonly<Record<string, (one: ShownFinding) => string>> = {
+  KIND: ({ kind }) => kind.replaceAll("_", " "),
+  LENDER: ({ lenderCode }) => lenderCode ?? "",
+  LOAN: ({ sourceLoanNumber }) => sourceLoanNumber ?? "",
+  ID: ({ id }) => id,
+  STATE: ({ state }) => state.replaceAll("_", " "),
+  "": ({ label }) => label,
+  "SHOW MORE": ({ next }) => `pnpm collections ${next.map(argument).join(" ")}`,
+};
 
 /** Returns an argument as a POSIX shell reads it. */
 function argument(text: string): string {

@@ -55,6 +55,18 @@ const GAUGES: readonly FigureGauge[] = [
     samplesOf: ({ day }) => day.reversals.map(({ currency, amountMinor }) => amount(currency, amountMinor)),
   },
   {
+    name: "today_deducted_amount",
+    help: "Commissions that today's reversals took back after they had been paid out, in major units.",
+    labels: ["currency"],
+    samplesOf: ({ day }) => day.deductions.map(({ currency, amountMinor }) => amount(currency, amountMinor)),
+  },
+  {
+    name: "today_reconciliation_differences",
+    help: "Differences that the latest reconciliations of today's payments have found.",
+    labels: [],
+    samplesOf: ({ day: { reconciliations } }) => [[{}, reconciliations.differences]],
+  },
+  {
     name: "today_visits",
     help: "Visits that ended today, by disposition.",
     labels: ["disposition"],
@@ -91,6 +103,15 @@ const GAUGES: readonly FigureGauge[] = [
     help: "Open cases without a field partner; 20,000 stands for 20,000 or more.",
     labels: [],
     samplesOf: ({ unassignedCases }) => [[{}, unassignedCases.count]],
+  },
+  {
+    name: "unhealthy_endpoints",
+    help: "Endpoints of a lender that are suspended, or whose latest attempt has failed.",
+    labels: ["state"],
+    samplesOf: ({ endpoints }) => [
+      [{ state: "suspended" }, endpoints.suspended],
+      [{ state: "failing" }, endpoints.failing],
+    ],
   },
 ];
 

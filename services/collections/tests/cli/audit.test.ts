@@ -3,7 +3,7 @@ import { newId, publicId } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-import type { Cli } from "../fixtures/processes.ts";
+import { type Cli, secretFile } from "../fixtures/processes.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 
 interface Listed {
@@ -48,7 +48,11 @@ async function list(...args: string[]): Promise<Listed> {
 describe("`audit list`", () => {
   test("lists the actions on all lenders and about all people, newest first", async () => {
     const { entries } = await list();
-    expect(entries[0]).toMatchObject({ lenderCode: code, act: "lender.updated", data: { fields: ["name"] } });
+    expect(entries[0]).toMatchObject({
+      lenderCode: code,
+      act: "lender.updated",
+      data: { fields: ["name"], changes: { name: { from: expect.any(String) as string, to: "Acme Renamed" } } },
+    });
     const times = entries.map(({ at }) => at);
     expect(times).toEqual(times.toSorted().toReversed());
     expect(entries).toContainEqual(
@@ -99,6 +103,29 @@ describe("`audit list`", () => {
       );
     const { entries } = await list("--lender", other, "--act", "case.of_old_version");
     expect(entries).toMatchObject([{ act: "case.of_old_version", by: null }]);
+  });
+
+  test("shows the old and the new values of settings, and no secret", async () => {
+    const { lenderCode } = await cli.json(
+      ..."lender create --code TOLD --currency INR --name Told --callback-url https://told.example/a".split(" "),
+    );
+    const update = (...options: string[]) => cli.json("lender", "update", "TOLD", ...options);
+    await update("--callback-url", "https://told.example/b", "--reason", "they have moved");
+    await update("--callback-url", "https://told.example/b");
+    await update("--mint-auth-header", secretFile("X-Key: s3cret"), "--rate-limit", "confirm=70");
+    const { entries } = await list("--lender", String(lenderCode), "--act", "lender.updated");
+    expect(entries).toMatchObject([
+      { reason: null, data: { changes: { mintAuthHeader: "changed", rateLimits: { from: {}, to: { confirm: 70 } } } } },
+      {
+        reason: "they have moved",
+        data: { changes: { callbackUrl: { from: "https://told.example/a", to: "https://told.example/b" } } },
+      },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain("s3cret");
+    const { stdout } = await cli("audit", "list", "--lender", "TOLD", "--act", "lender.updated");
+    expect(stdout).toContain("callbackUrl https://told.example/a → https://told.example/b");
+    const csv = await cli("audit", "list", "--lender", "TOLD", "--act", "lender.updated", "--csv");
+    expect(csv.stdout).toContain('""callbackUrl"":{""to"":""https://told.example/b""');
   });
 
   test("continues after the last entry of a page", async () => {

@@ -208,6 +208,24 @@ test("two concurrent runs of `case assign --spread` assign every case once", asy
   expect(new Set(kinds.map(String))).toEqual(new Set(["case.created,case.assigned"]));
 });
 
+test("a bulk move beside confirmations moves every case and books every payment", async () => {
+  const loans = await withLoans(450);
+  const paid = loans.filter((_, number) => number % 9 === 0);
+  const moving = assignment("--spread", `${asha.shown},${ravi.shown}`, "--by", "postal-code", "--yes");
+  const answers: number[] = [];
+  for (const loan of paid) {
+    const payment = { amount: 10, reference: `beside-${loan}`, paidAt: new Date().toISOString(), mode: "upi" };
+    answers.push((await twin.confirm(loan, payment)).status);
+  }
+  expect(await moving).toMatchObject({ exitCode: 0, assigned: 450, rejected: 0 });
+  expect(new Set(answers)).toEqual(new Set([200]));
+  expect(Object.values(await holders())).not.toContain(null);
+  expect(await cli.json("ledger", "verify", "--lender", twin.code)).toMatchObject({
+    ok: true,
+    counts: { bookings: paid.length },
+  });
+});
+
 test("assignCases refuses a case that got another holder or ended after the plan was made, and assigns the others", async () => {
   await withLoans(3);
   await assignTo("L-000", ravi);

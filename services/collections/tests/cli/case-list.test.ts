@@ -142,6 +142,8 @@ test("`case list` masks phone numbers, unless --with-contact and a reason are gi
     reason: "the borrower asked for a call",
     data: { cases: [shown!["caseId"]] },
   });
+  const { audit } = (await cli.json("case", "show", lender.code, "LN-2")) as { audit: object[] };
+  expect(audit[0]).toMatchObject({ act: "contact.revealed", reason: "the borrower asked for a call" });
 });
 
 test("`case list --csv` marks cells that a spreadsheet would run as formulas", async () => {
@@ -166,7 +168,7 @@ test("`case list --csv` marks cells that a spreadsheet would run as formulas", a
 test("`case list` prints a table with the field partners, and how to see the next page", async () => {
   const { stdout } = await cli("case", "list", "--lender", lender.code, "--limit", "1");
   expect(stdout).toMatch(/^LENDER +LOAN +STATUS +OUTSTANDING/);
-  expect(stdout).toMatch(/LN-1 +new +5000\.00 INR +12 +Farah Khan +98•+\d{3} +nobody/);
+  expect(stdout).toMatch(/LN-1 +new +5,000\.00 INR +12 +Farah Khan +98•+\d{3} +nobody/);
   expect(stdout).toMatch(new RegExp(`More: add --cursor ${lender.code}/case_[0-9a-f]{32}\n$`));
   expect((await cli("case", "list", "--lender", lender.code, "--search", "nobody like this")).stdout).toBe(
     "No case matches.\n",

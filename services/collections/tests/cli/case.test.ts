@@ -76,7 +76,8 @@ test("`field-partner suspend` reports open cases and promises, and prevents furt
   const suspended = await cli("field-partner", "suspend", fieldPartnerId, "--reason", "on leave");
   expect(suspended.stdout).toBe(
     "Every session has ended.\n" +
-      "The person still has 2 open cases with 1 open promise. Assign each case to another field partner: case assign.\n",
+      "The person still has 2 open cases with 1 open promise. Other field partners can take them.\n" +
+      `Next: case assign ${other.code} --from ${fieldPartnerId} --to <field-partner-id> --dry-run\n`,
   );
   expect(await cli.json("field-partner", "suspend", fieldPartnerId, "--reason", "again")).toMatchObject({
     openCases: 2,

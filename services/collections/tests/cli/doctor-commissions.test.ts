@@ -1,5 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { publicId } from "@collections/database";
+import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -66,6 +70,35 @@ test("`doctor` lists commissions that were taken back after they had been paid o
     },
   ]);
   expect((await cli("doctor", "--lender", lender.code)).stdout).toContain("warning COMMISSIONS_TAKEN_BACK");
+});
+
+test("`today` counts what the next payouts deduct", async () => {
+  await confirm("LN-1", "UTR1");
+  await payOut();
+  await reverse("LN-1", "UTR1", "bounced", { amount: 1000 });
+  expect((await cli("today", "--lender", lender.code)).stdout).toMatch(/\ndeductions +1: 25\.00 INR +0\n/);
+});
+
+test("`doctor` and `today` know the differences of the latest reconciliation", async () => {
+  await confirm("LN-1", "UTR1");
+  const day = new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Kolkata" }).format();
+  const folder = mkdtempSync(join(tmpdir(), "doctor-"));
+  afterFile(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "payments.csv");
+  const reconcile = async (...lines: string[]) => {
+    writeFileSync(path, ["Loan No,UTR,Amount,Paid On,Payment Mode", ...lines, ""].join("\n"));
+    return cli("payment", "reconcile", path, "--lender", lender.code, "--day", day);
+  };
+  const ours = `LN-1,UTR1,5000.00,${now()},upi`;
+  expect(await reconcile(ours, `LN-2,UTR2,70.00,${now()},upi`)).toMatchObject({ code: 6 });
+  expect(await problems("RECONCILIATION_DIFFERS")).toMatchObject([
+    { severity: "warning", lenderCode: lender.code, count: 1, remedy: expect.stringMatching(/rec_[0-9a-f]{32} shows/) },
+  ]);
+  const figures = async () => (await cli("today", "--lender", lender.code)).stdout;
+  expect(await figures()).toMatch(/\nreconciliations +1: 1 difference +0\n/);
+  expect(await reconcile(ours)).toMatchObject({ code: 0 });
+  expect(await problems("RECONCILIATION_DIFFERS")).toEqual([]);
+  expect(await figures()).toMatch(/\nreconciliations +1: 0 differences +0\n/);
 });
 
 test("`doctor` does not list a commission that was lowered before it was paid out", async () => {

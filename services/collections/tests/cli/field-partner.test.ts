@@ -121,7 +121,10 @@ describe("`field-partner update`", () => {
     expect(act).toMatchObject({
       act: "field_partner.updated",
       reason: "New SIM",
-      data: { fields: ["displayName", "phone"] },
+      data: {
+        fields: ["displayName", "phone"],
+        changes: { displayName: { from: expect.any(String), to: expect.any(String) }, phone: "changed" },
+      },
     });
     expect(JSON.stringify(act)).not.toContain(phone.slice(-5));
   });

@@ -170,7 +170,7 @@ describe("payment reverse", () => {
     const no = await answered("n", ...args);
     expect(no).toMatchObject({ code: 1, stdout: "" });
     expect(no.stderr).toMatch(
-      /Outstanding +3000\.00 → 5000\.00 INR[^]*Reverse this payment\? \[y\/N\][^]*Nothing was changed/,
+      /Outstanding +3,000\.00 → 5,000\.00 INR[^]*Reverse this payment\? \[y\/N\][^]*Nothing was changed/,
     );
     expect(await cli.json("payment", "show", lender.code, loan, "A")).toMatchObject({ reversals: [] });
     const yes = await answered("y", ...args);
@@ -244,7 +244,7 @@ test("payment show has the payment, its reversals, earnings and events", async (
     events: [{ kind: "payment.collected" }, { kind: "payment.reversed" }],
   });
   const { stdout } = await cli("payment", "show", lender.code, loan, "A");
-  expect(stdout).toContain("Remaining    1200.00 INR: 1200.00 applied, 0.00 excess");
+  expect(stdout).toContain("Remaining    1,200.00 INR: 1,200.00 applied, 0.00 excess");
   expect(stdout).toMatch(/REVERSAL +AMOUNT +REASON/);
   expect(await refusal("payment", "show", lender.code, loan, "B")).toEqual([3, "PAYMENT_NOT_FOUND"]);
 });

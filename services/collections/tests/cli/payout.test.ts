@@ -154,7 +154,7 @@ test("payout commands without --json print readable text", async () => {
     `${"all".padEnd(code.length)}  INR       125.00  1`,
   ]);
   const asOf =
-    /\nAs of .+ Asia\/Kolkata \((\S+Z)\): after sending the money, run payout record with --until \1 and the sent --amount\.\n$/;
+    /\nAs of .+ Asia\/Kolkata \((\S+Z)\): after sending the money, run payout record with --until \1 and the sent --amount\.\nNext: payout record fp_\w+ --currency INR --amount 125\.00 --until \1 --reference <bank-reference> --paid-on <day>\n$/;
   expect(preview.stdout).toMatch(asOf);
   const reference = `UTR${randomUUID()}`;
   const { stdout } = await cli(...recordArgs(reference, "--until", TODAY));

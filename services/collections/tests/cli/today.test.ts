@@ -59,6 +59,8 @@ test("`today --json` shows the figures of the day and of the day before in the l
           day: today,
           payments: { count: 2, amounts: [{ amount: "7250.50", currency: "INR" }] },
           reversals: { count: 1, amounts: [{ amount: "250.50", currency: "INR" }] },
+          deductions: nothing,
+          reconciliations: { windows: 0, differences: 0 },
           excess: { count: 1, amounts: [{ amount: "1000.00", currency: "INR" }] },
           visits: { count: 1, byDisposition: { NOT_AT_HOME: 1 } },
           promises: { due: 0, kept: 0, broken: 0 },
@@ -69,6 +71,8 @@ test("`today --json` shows the figures of the day and of the day before in the l
           day: new Date(Date.parse(`${today}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10),
           payments: nothing,
           reversals: nothing,
+          deductions: nothing,
+          reconciliations: { windows: 0, differences: 0 },
           excess: nothing,
           visits: { count: 0, byDisposition: {} },
           promises: { due: 0, kept: 0, broken: 0 },
@@ -96,9 +100,9 @@ test("`today` shows one block for each lender, in pages", async () => {
   expect(await show("--cursor", "ZZZ")).toEqual({ lenders: [], nextCursor: null });
   const { stdout } = await cli("today", "--limit", "1", "--day", today);
   expect(stdout).toMatch(/^MMM +\d{4}-\d\d-\d\d +\d{4}-\d\d-\d\d\n/);
-  expect(stdout).toMatch(/\npayments +2: 7250\.50 INR +0\n/);
+  expect(stdout).toMatch(/\npayments +2: 7,250\.50 INR +0\n/);
   expect(stdout).toMatch(/\nreversals +1: 250\.50 INR +0\n/);
-  expect(stdout).toMatch(/\nexcess +1: 1000\.00 INR +0\n/);
+  expect(stdout).toMatch(/\nexcess +1: 1,000\.00 INR +0\n/);
   expect(stdout).toMatch(/\nvisits +1 +0\n {2}NOT_AT_HOME +1 +0\npromises due +0 +0\n/);
   expect(stdout).toContain(
     "\nDays in Asia/Kolkata. Now: 1 unassigned open case; unhealthy endpoints: 0 of 1 (0 suspended, 0 failing).\n",

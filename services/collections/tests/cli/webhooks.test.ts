@@ -72,7 +72,7 @@ test("`endpoint show` shows a suspended callback with its failures, its backlog,
   const [csv, pageText] = [await cli(...page, "--csv"), await cli(...page)];
   expect(csv.stdout).toMatch(/^\uFEFFeventId,lenderCode,kind,.*\r\nevt_\w{32},\w+,case\.created,LN-4,1,waiting,0,/);
   expect(csv.stderr).toMatch(/^More: add --cursor \S+\n$/);
-  expect(pageText.stdout).toMatch(/^EVENT .*\nevt_.*\nMore: add --cursor \S+\n$/);
+  expect(pageText.stdout).toMatch(/^CREATED \(\S+\) +EVENT .*\n\d{4}-\S+ \S+ +evt_.*\nMore: add --cursor \S+\n$/);
   expect(one.stdout).toMatch(/^parked \d{4}-/m);
   expect(one.stdout).toMatch(
     /^#3 .+ Asia\/Kolkata \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin is configured/m,
@@ -117,6 +117,21 @@ test("`endpoint mint` prints request and answer, and exits with 1 unless a link 
   expect(text.stdout).toMatch(/^Not minted after \d+ ms:\n {2}answered 200$/m);
   expect(text.stdout).toMatch(/^Reason {2}refused: \S.*\nCause {3}\S.*\nRemedy {2}\S/m);
   expect(text.stdout).not.toContain(lender.mintAuth.value);
+});
+
+test("`endpoint mint` masks the phone unless a reason is recorded", async () => {
+  const mint = (...options: string[]) => cli("endpoint", "mint", lender.code, "LN-1", ...options);
+  const phone = lender.mints.at(-1)!.request.borrowerPhone;
+  for (const { stdout } of [await mint(), await mint("--json")]) expect(stdout).not.toContain(phone.slice(1));
+  expect(await mint("--with-contact")).toMatchObject({ code: 2 });
+  expect((await mint("--with-contact", "--reason", "they see another phone")).stdout).toContain(phone);
+  const { audit } = (await cli.json("case", "show", lender.code, "LN-1")) as { audit: { act: string }[] };
+  expect(
+    audit
+      .map(({ act }) => act)
+      .slice(0, 4)
+      .toSorted(),
+  ).toEqual(["contact.revealed", "endpoint.mint_tested", "endpoint.mint_tested", "endpoint.mint_tested"]);
 });
 
 test("the curl command that `delivery show` prints delivers the event, and the receiver accepts it", async () => {
@@ -329,7 +344,7 @@ test("`delivery cancel-replay` stops a running replay that is listed, and the re
 /** Returns what operators have done to the lender's webhooks since it was registered, newest first. */
 async function acts() {
   const all = await actsOn(service.app.database.em(), lenderId);
-  return all.filter(({ act }) => /^(endpoint|delivery|replay)\./.test(act));
+  return all.filter(({ act }) => /^(endpoint\.resumed|delivery\.|replay\.)/.test(act));
 }
 
 function received() {

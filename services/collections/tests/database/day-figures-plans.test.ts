@@ -26,6 +26,7 @@ const MOST_CASES = 20_000;
 const QUERIES: readonly [name: string, values: readonly unknown[], indexes: readonly string[], most: number][] = [
   ["ledger.payment-sums", [LENDER, ...BOUNDS, FROM, TO], ["payment_booking_pkey"], MOST_BY_IDS],
   ["ledger.reversal-sums", [LENDER, ...BOUNDS, FROM, TO], ["payment_reversal_pkey"], MOST_BY_IDS],
+  ["earnings.deduction-sums", [LENDER, ...BOUNDS, FROM, TO], ["earning_pkey"], MOST_BY_IDS],
   ["payment-links.count-links", [LENDER, ...BOUNDS, FROM, TO], ["payment_link_pkey"], MOST_BY_IDS],
   ["cases.visits-by-disposition", [LENDER, FROM, TO], ["visit_completion_received"], ROWS_A_DAY],
   [
@@ -53,6 +54,7 @@ const TABLES = [
   "payment_links.payment_link",
   "ledger.payment_booking",
   "ledger.payment_reversal",
+  "earnings.earning",
 ];
 /** The scans of each query with each kind of plan, by the kind and the name of the query. */
 const found = new Map<string, readonly Scan[]>();
@@ -167,6 +169,12 @@ async function fill(client: Client): Promise<void> {
      select lender_id, id, id, 'LN-' || n, 'UTR' || n, 'RV-' || n, id, 1, 100, 'INR', at, 'bounced', 100, 0, false, 0,
        '[]', 10, 0, 100, 0, 'in_progress', 1, '[]', at
      from ${rows}`,
+    values,
+  );
+  await client.query(
+    `insert into earnings.earning (lender_id, id, case_id, booking_id, source_loan_number, reference, field_partner_id,
+       currency, base_minor, percent, amount_minor, status, earned_at, credited_at)
+     select lender_id, id, id, id, 'LN-' || n, 'UTR' || n, id, 'INR', 1000, 25000, 25, 'credited', at, at from ${rows}`,
     values,
   );
 }

@@ -28,28 +28,30 @@ interface Call {
  * are made in this order, on one stage.
  */
 const ANSWERS: Readonly<Record<string, readonly (RegExp | { readonly code: number; readonly says: RegExp })[]>> = {
-  "The borrower has paid": [/payment +ACME.*LN-1001[^]*payment show ACME LN-1001 UTR4711/, /UTR4711[^]*1000\.00/],
+  "The borrower has paid": [/payment +ACME.*LN-1001[^]*payment show ACME LN-1001 UTR4711/, /UTR4711[^]*1,000\.00/],
   "no webhooks since nine": [/failures[^]*500/, /retrying/, { code: 1, says: /500/ }],
   "Asha has left": [
     /Asha Rao +98•••••091 +active +4/,
     /open cases +4[^]*to pay out +ACME: 125\.00 INR/,
-    /Ravi Iyer +4 +17000\.00/,
+    /Ravi Iyer +4 +17,000\.00/,
     /Ravi Iyer +4 /,
     /Every session has ended/,
   ],
   "on the wrong loan": [/LN-1003[^]*nothing was changed/, /LN-1003/],
-  "cheque has bounced": [/nothing was changed/, /Reversed +0\.00 → 1000\.00/, /RET-1[^]*bounced/],
+  "cheque has bounced": [/nothing was changed/, /Reversed +0\.00 → 1,000\.00/, /RET-1[^]*bounced/],
   "214 payments, and yours 213": [
     { code: 6, says: /UTR4799/ },
     { code: 6, says: /UTR4799/ },
   ],
   "door at 21:30": [/case +ACME/, /visit +Asha Rao .*PROMISE_TO_PAY[^]*m from the address/],
   "which share": [/EARNING[^]*Asha Rao[^]*125\.00/],
-  "today going": [/payments +6: 9250\.00 INR[^]*reversals +2: 2000\.00 INR[^]*2 unassigned open cases/],
+  "today going": [/payments +6: 9,250\.00 INR[^]*reversals +2: 2,000\.00 INR[^]*2 unassigned open cases/],
   "promises are due": [/LN-1001/],
   "assigned to nobody": [/LN-1005[^]*LN-1006|LN-1006[^]*LN-1005/, /Meera Nair +1 .*\n.*Ravi Iyer +1 /],
   "looked at this borrower": [/LN-1001/, /contact seen +by Asha Rao/, /contact\.revealed +Asha Rao/],
-  "settings of this lender": [new RegExp(`lender\\.updated +${userInfo().username} +fields \\["commissionPercent"\\]`)],
+  "settings of this lender": [
+    new RegExp(`lender\\.updated +${userInfo().username} +commissionPercent 2\\.5 → 3$`, "m"),
+  ],
   "owe to whom": [/Asha Rao.*125\.00/, /all +INR +125\.00/],
   "new SIM": [/Ravi Iyer +98•••••092 +active +4/, /Ravi Iyer now has the phone 98•••••099/],
 };

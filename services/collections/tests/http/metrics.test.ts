@@ -62,7 +62,11 @@ test("a worker's metrics have the figures of today of each lender", async () => 
   const reversal = { reference: "UTR2", reversalReference: "RV1", reversedAt: paidAt, reason: "bounced" };
   expect((await lender.reverse("LN-2", reversal)).status).toBe(200);
   const text = await (await fetch(`${service.url}/metrics`)).text();
-  const figures = [...text.matchAll(/^collections_(today_\w+|unassigned_cases)\{lender="(\w+)",?([^}]*)\} (\S+)$/gm)]
+  const figures = [
+    ...text.matchAll(
+      /^collections_(today_\w+|unassigned_cases|unhealthy_endpoints)\{lender="(\w+)",?([^}]*)\} (\S+)$/gm,
+    ),
+  ]
     .filter(([, , code]) => code === lender.code)
     .map(([, name, , labels, value]) => [`${name}{${labels}}`, Number(value)]);
   expect(Object.fromEntries(figures)).toEqual({
@@ -78,7 +82,10 @@ test("a worker's metrics have the figures of today of each lender", async () => 
     'today_links{state="minted"}': 0,
     'today_links{state="unavailable"}': 0,
     "today_active_field_partners{}": 0,
+    "today_reconciliation_differences{}": 0,
     "unassigned_cases{}": 1,
+    'unhealthy_endpoints{state="suspended"}': 0,
+    'unhealthy_endpoints{state="failing"}': 0,
   });
 });
 

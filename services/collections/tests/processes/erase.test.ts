@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { startOperator } from "@collections/faults";
 import { type LenderTwin, startFakeWhatsApp, startMailCatcher } from "@collections/lender-twin";
-import { afterFile, emptyDatabase } from "@collections/testing";
+import { afterFile, emptyDatabase, sessionsWaitingForLocks } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
@@ -12,6 +13,7 @@ import {
   type Cli,
   type ServiceProcess,
   startProcess,
+  withDirectUrl,
 } from "../fixtures/processes.ts";
 
 /** The personal data of the borrower, each with a text that nothing else in the database contains. */
@@ -36,6 +38,7 @@ let lender: LenderTwin;
 let app: AppClient;
 let client: Client;
 let caseId: string;
+let databaseUrl: string;
 let fieldPartnerId: string;
 let linkVisitId: string;
 
@@ -43,6 +46,7 @@ let linkVisitId: string;
 // that the channel refused, and a field partner who saw the contact.
 beforeAll(async () => {
   const { url } = await emptyDatabase();
+  databaseUrl = url;
   const account = { token: "EAAG-token", phoneNumberId: "106540352242922" };
   const whatsapp = await startFakeWhatsApp(account);
   const mail = await startMailCatcher();
@@ -76,6 +80,10 @@ beforeAll(async () => {
   await app.mutate("requestPaymentLink", asked, "paymentLink { id }");
   await whatsapp.waitForMessages((messages) => messages.length === 1);
   await mail.waitForMail(({ to }) => to.includes(PERSONAL.borrowerEmail));
+  // The end of a visit whose start has not arrived, and a row that is rejected.
+  await app.mutate("completeVisit", { ...end(randomUUID()), note: NOTE }, "visit { note }");
+  const rejected = { ...row(), sourceLoanNumber: "LN-2", outstandingAmount: -1 };
+  await lender.importCases([rejected]);
   await client.query("update payment_links.link_delivery set failure_detail = $1", ["98111 is not on WhatsApp"]);
 });
 
@@ -95,7 +103,10 @@ function end(visitId: string) {
   return { visitId, disposition: "NOT_AT_HOME", occurredAt: new Date().toISOString() };
 }
 
-/** Returns the tables and columns whose rows contain a trace of the borrower, with one example each. */
+/**
+ * Returns the tables and columns that contain a trace of the borrower: of all schemas, with the texts in bytes, and the
+ * samples in PostgreSQL's statistics.
+ */
 async function traces(): Promise<string[]> {
   const { rows: tables } = await client.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -105,10 +116,24 @@ async function traces(): Promise<string[]> {
   for (const { name } of tables) {
     const { rows } = await client.query<{ row: Record<string, unknown> }>(`select to_jsonb(t) as row from ${name} t`);
     for (const [column, value] of rows.flatMap((one) => Object.entries(one.row))) {
-      if (TRACES.test(JSON.stringify(value))) found.push(`${name}.${column}`);
+      if (TRACES.test(textOf(value))) found.push(`${name}.${column}`);
     }
   }
+  const { rows: samples } = await client.query<{ name: string; sample: string }>(
+    `select format('statistics of %s.%s.%s', schemaname, tablename, attname) as name, to_jsonb(s)::text as sample
+     from pg_stats s where schemaname !~ '^(pg_|information_schema$)'`,
+  );
+  found.push(...samples.filter(({ sample }) => TRACES.test(sample)).map(({ name }) => name));
   return [...new Set(found)].toSorted();
+}
+
+/** Returns the JSON of a value. Appends the texts of bytes, which JSON has as hexadecimal digits. */
+function textOf(value: unknown): string {
+  const json = JSON.stringify(value);
+  const bytes = [...json.matchAll(/\\\\x([0-9a-f]{2,})/g)].map(([, hex]) =>
+    Buffer.from(hex!, "hex").toString("latin1"),
+  );
+  return [json, ...bytes].join("\n");
 }
 
 test("before an erasure the database contains the borrower's data only where this test expects them", async () => {
@@ -119,6 +144,7 @@ test("before an erasure the database contains the borrower's data only where thi
     "cases.collection_case.borrower_name",
     "cases.collection_case.borrower_phone",
     "cases.collection_case.metadata",
+    "cases.held_request.input",
     "cases.visit.latitude",
     "cases.visit.longitude",
     "cases.visit.note",
@@ -141,6 +167,23 @@ test("case erase is refused for an open case, without --yes, and for an unknown 
   expect(await traces()).toEqual(before);
 });
 
+test("kill -9 during case erase erases nothing", async () => {
+  const before = await traces();
+  await client.query("begin; lock table cases.visit in share mode");
+  const settings = { MASTER_KEY: "a".repeat(64), ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
+  const killed = startOperator(settings, "case", "erase", "ACME", LOAN, "--reason", "tried", "--yes");
+  const waiting = () => sessionsWaitingForLocks(client, "update cases.visit%");
+  await expect.poll(waiting).toBeGreaterThan(0);
+  killed.kill();
+  await killed.done;
+  await client.query("rollback");
+  await expect.poll(waiting).toBe(0);
+  expect(await traces()).toEqual(before);
+  const shown = await cli.json("case", "show", "ACME", LOAN);
+  expect(shown).toMatchObject({ erasedAt: null, borrowerName: PERSONAL.borrowerName });
+  expect(JSON.stringify(shown["audit"])).not.toContain("case.erased");
+});
+
 describe("after case erase", () => {
   let erased: Record<string, unknown>;
 
@@ -160,6 +203,11 @@ describe("after case erase", () => {
     expect(body).toMatchObject({
       results: [{ outcome: "updated", warnings: [{ code: "FIELD_NOT_APPLIED", pointer: "/rows/0/borrowerName" }] }],
     });
+    expect(await traces()).toEqual([]);
+  });
+
+  test("statistics of PostgreSQL have no trace after ANALYZE", async () => {
+    await client.query("analyze");
     expect(await traces()).toEqual([]);
   });
 

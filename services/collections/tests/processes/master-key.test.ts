@@ -40,7 +40,7 @@ describe("a wrong MASTER_KEY", () => {
     }
     const { stdout } = await cli("master-key", "rotate", "--json");
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "WRONG_MASTER_KEY" } });
-    expect(await commandsInProcess(settings(RIGHT)).json("lender", "list")).toEqual({ lenders: [] });
+    expect(await commandsInProcess(settings(RIGHT)).json("lender", "list")).toEqual({ lenders: [], nextCursor: null });
     service.send("SIGTERM");
     expect(await service.ended).toMatchObject({ code: 0 });
   });

@@ -3,6 +3,7 @@ import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partne
 import type { CaseMoveOutcome } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { type CurrencyCode, toDecimal } from "@collections/money";
+import { withCurrency } from "../terminal/amount-text.ts";
 import { table } from "../terminal/with-database.ts";
 
 /** The cases that one person gets in one currency. `outstandingMinor` is in minor units. */
@@ -101,7 +102,7 @@ export function assignmentText(lender: Lender, tally: MoveTally, dryRun: boolean
     fieldPartnerId,
     displayName,
     cases.toLocaleString("en"),
-    `${outstandingAmount} ${currency}`,
+    withCurrency(outstandingAmount, currency),
   ]);
   const counts = [
     ["unassigned", shown.unassigned],

@@ -4,6 +4,7 @@ import {
   assignCase,
   assignCases,
   type CaseMove,
+  type CaseOfPerson,
   MAX_MOVES,
   searchCases,
   type SearchedCase,
@@ -76,7 +77,7 @@ A file is read as case import reads it: usual column names are known, and titles
 
 Many cases: --file, --from with --to, or --spread with --by. The last two take the options of case list to select cases;
 --spread takes unassigned cases, unless --holder is given. --by amount evens out the number of cases and their sum;
---by postal-code gives all cases of a postal code to one person. In a file, none in the column assignTo unassigns a case.
+--by postal-code gives all cases of a postal code to one person, the one who has most of its cases already. In a file, none in the column assignTo unassigns a case.
 
 The command shows who gets how many cases, asks for confirmation, and assigns ${MAX_MOVES} cases at a time. You may interrupt it
 and run it again: a case that its new field partner already has stays unchanged. Refused lines of a file are
@@ -192,12 +193,30 @@ async function searchedPlan(operator: Operator, lender: Lender, options: AssignO
   const status = options.status ?? (holder === "none" ? [...UNBLOCKED] : [...UNBLOCKED, "on_hold" as const]);
   const found = await searchAll(operator, lender, { ...options, holder, status });
   const cases = found.map(({ sourceLoanNumber: loan, ...one }) => ({ loan, ...one }));
+  const had = by === "postal-code" ? await casesOf(operator, lender, people, found) : [];
   const targets = spread
-    ? spreadCases(cases, people, by!)
+    ? spreadCases(cases, people, by!, had)
     : cases.map(({ loan }) => ({ loan, fieldPartnerId: people[0]! }));
   const holders = new Map(found.map((one) => [one.sourceLoanNumber, one.assignedFieldPartnerId]));
   const moves = targets.map((target) => ({ move: { ...target, plannedFrom: holders.get(target.loan) ?? null } }));
   return { lines: () => moves, file: undefined };
+}
+
+/** Returns the open cases that these people have, except cases that are to be moved. */
+async function casesOf(
+  operator: Operator,
+  lender: Lender,
+  people: readonly string[],
+  moved: readonly SearchedCase[],
+): Promise<CaseOfPerson[]> {
+  const ids = new Set(moved.map(({ id }) => id));
+  const had: CaseOfPerson[] = [];
+  for (const person of people) {
+    const found = await searchAll(operator, lender, { holder: person, status: [...UNBLOCKED] });
+    const kept = found.filter(({ id }) => !ids.has(id));
+    had.push(...kept.map(({ postalCode }) => ({ fieldPartnerId: person, postalCode })));
+  }
+  return had;
 }
 
 /** Returns the id of a field partner. Throws a Refusal if there is none, or if this person is suspended. */

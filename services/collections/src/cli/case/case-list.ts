@@ -5,6 +5,7 @@ import { listLenders, recordAct } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { toDecimal } from "@collections/money";
 import { type Command, InvalidArgumentError } from "commander";
+import { withCurrency } from "../terminal/amount-text.ts";
 import { machineTimeZone } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readReason } from "../terminal/read-options.ts";
@@ -59,23 +60,27 @@ async function list({ limit, cursor, csv, withContact, reason, lender: code, ...
     });
     endProgress();
     if (withContact) await recordContacts(operator, items, reason!);
+    const shown = items.map((one) => shownCase(one, { hasContact: withContact === true }));
     printPage(format, {
       name: "cases",
-      items: items.map((one) => shownCase(one, { hasContact: withContact === true })),
+      items: shown,
       nextCursor: next && `${next.lenderCode}/${publicId("case", next.caseId)}`,
       fields: FIELDS,
-      columns: COLUMNS,
+      columns: columnsOf(shown),
       none: "No case matches.",
     });
   });
 }
 
-/** Records in the audit of each lender that an operator saw the phone numbers of these cases. */
+/**
+ * Records in the audit that an operator saw the phone numbers of these cases. Each case gets an entry, so that `case show`
+ * finds it.
+ */
 async function recordContacts({ em }: Operator, items: readonly SearchedCase[], reason: string): Promise<void> {
   await transaction(em(), async (tx) => {
-    for (const [lenderId, seen] of Map.groupBy(items, ({ lender }) => lender.id)) {
-      const data = { cases: seen.map(({ id }) => publicId("case", id)) };
-      recordAct(tx, { lenderId, act: "contact.revealed", reason, data });
+    for (const { lender, sourceLoanNumber: loan, id } of items) {
+      const data = { loan, cases: [publicId("case", id)] };
+      recordAct(tx, { lenderId: lender.id, act: "contact.revealed", reason, data });
     }
   });
 }
@@ -134,14 +139,26 @@ const COLUMNS: Readonly<Record<string, (one: ShownCase) => string>> = {
   LENDER: ({ lenderCode }) => lenderCode,
   LOAN: ({ sourceLoanNumber }) => sourceLoanNumber,
   STATUS: ({ status }) => status.replaceAll("_", " "),
-  OUTSTANDING: ({ outstandingAmount, currency }) => `${outstandingAmount} ${currency}`,
+  OUTSTANDING: ({ outstandingAmount, currency }) => withCurrency(outstandingAmount, currency),
   DPD: ({ dpd }) => String(dpd ?? ""),
   BORROWER: ({ borrowerName }) => borrowerName,
   PHONE: ({ borrowerPhone }) => borrowerPhone,
   "FIELD PARTNER": ({ fieldPartnerName, fieldPartnerId }) => fieldPartnerName ?? fieldPartnerId ?? "nobody",
   PROMISE: ({ promiseDueOn }) => promiseDueOn ?? "",
-  "LAST VISIT": ({ lastVisitAt, timeZone }) => (lastVisitAt === null ? "" : localMinute(lastVisitAt, timeZone)),
 };
+
+/** Returns the columns of the table. The last one names the time zone, in its heading if all cases have the same. */
+function columnsOf(cases: readonly ShownCase[]): Readonly<Record<string, (one: ShownCase) => string>> {
+  const [zone, ...others] = new Set(cases.map(({ timeZone }) => timeZone));
+  const isOne = others.length === 0;
+  return {
+    ...COLUMNS,
+    [isOne ? `LAST VISIT (${zone})` : "LAST VISIT"]: ({ lastVisitAt, timeZone }) => {
+      if (lastVisitAt === null) return "";
+      return [localMinute(lastVisitAt, timeZone), ...(isOne ? [] : [timeZone])].join(" ");
+    },
+  };
+}
 
 /** Returns a time in local time to the minute. */
 function localMinute(at: string, timeZone: string): string {

@@ -6,6 +6,7 @@ import { timeIn } from "@collections/local-time";
 import { toDecimal } from "@collections/money";
 import type { Command } from "commander";
 import { actorText, shownActor } from "../terminal/acting-operator.ts";
+import { grouped, withCurrency } from "../terminal/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
@@ -211,8 +212,8 @@ function textOf(shown: ShownHistory): string {
   const facts = [
     ["status", [shown.status.replaceAll("_", " "), shown.statusReason ?? shown.closeReason].filter(Boolean).join(": ")],
     ["field work", shown.fieldWork],
-    ["outstanding", `${shown.outstandingAmount} ${currency} of ${shown.placedAmount}`],
-    ["collected", `${shown.totalCollected} ${currency}, reversed ${shown.totalReversed}, excess ${shown.excess}`],
+    ["outstanding", `${withCurrency(shown.outstandingAmount, currency)} of ${grouped(shown.placedAmount, currency)}`],
+    ["collected", collectedText(shown)],
     ["days past due", shown.dpd === null ? "unknown" : `${shown.dpd}, bucket ${shown.bucket}`],
     ["borrower", borrowerText(shown, moment)],
     ...(contact.borrowerEmail ? [["e-mail", contact.borrowerEmail]] : []),
@@ -232,6 +233,11 @@ function textOf(shown: ShownHistory): string {
     "",
     timelineOf(shown),
   ].join("\n");
+}
+
+function collectedText({ totalCollected, totalReversed, excess, currency }: ShownHistory): string {
+  const [reversed, inExcess] = [totalReversed, excess].map((amount) => grouped(amount, currency));
+  return `${withCurrency(totalCollected, currency)}, reversed ${reversed}, excess ${inExcess}`;
 }
 
 function borrowerText({ borrowerName, contact, erasedAt }: ShownHistory, moment: (at: string) => string): string {
@@ -257,13 +263,13 @@ function timelineOf(shown: ShownHistory): string {
     ...shown.promises.map(({ createdAt, amount, dueOn, state }) => [
       createdAt,
       "promise",
-      `${amount} ${currency} by ${dueOn}: ${state}`,
+      `${withCurrency(amount, currency)} by ${dueOn}: ${state}`,
     ]),
     ...shown.links.flatMap((link) => [
       [
         link.createdAt,
         "link",
-        `${link.linkId ?? "without id"}, ${link.amount} ${currency}: ${[link.status, link.unavailableReason].filter(Boolean).join(", ")}`,
+        `${link.linkId ?? "without id"}, ${withCurrency(link.amount, currency)}: ${[link.status, link.unavailableReason].filter(Boolean).join(", ")}`,
       ],
       ...link.messages.map(({ createdAt, channel, status, failureCode }) => [
         createdAt,
@@ -272,11 +278,11 @@ function timelineOf(shown: ShownHistory): string {
       ]),
     ]),
     ...shown.payments.flatMap((payment) => [
-      [payment.paidAt, "payment", `${payment.reference}, ${payment.amount} ${currency} by ${payment.mode}`],
+      [payment.paidAt, "payment", `${payment.reference}, ${withCurrency(payment.amount, currency)} by ${payment.mode}`],
       ...payment.reversals.map(({ reversedAt, reversalReference, amount, reason }) => [
         reversedAt,
         "reversal",
-        `${reversalReference}, ${amount} ${currency} of ${payment.reference}: ${reason}`,
+        `${reversalReference}, ${withCurrency(amount, currency)} of ${payment.reference}: ${reason}`,
       ]),
     ]),
     ...shown.contactReveals.map(({ at, fieldPartner }) => [at, "contact seen", `by ${nameOf(fieldPartner)}`]),

@@ -10,6 +10,7 @@ import {
 } from "@collections/field-partners";
 import { toDecimal } from "@collections/money";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { withCurrency } from "../terminal/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { notFound } from "../terminal/refusal.ts";
@@ -118,7 +119,12 @@ function shownPerson({ id, displayName, phone, state, timeZone, createdAt }: Fie
 }
 
 function openCases(counts: readonly CaseCount[]): number {
-  return counts.filter(({ status }) => !ENDED.has(status)).reduce((sum, { cases }) => sum + cases, 0);
+  return counts.filter(isOpen).reduce((sum, { cases }) => sum + cases, 0);
+}
+
+/** Returns whether cases with this status have not ended. */
+export function isOpen({ status }: Pick<CaseCount, "status">): boolean {
+  return !ENDED.has(status);
 }
 
 function textOf(
@@ -151,7 +157,7 @@ function textOf(
     ]),
     ...shown.toPayOut.map(({ lenderCode, amount, currency }) => [
       "to pay out",
-      `${lenderCode ?? ""}: ${amount} ${currency}`,
+      `${lenderCode ?? ""}: ${withCurrency(amount, currency)}`,
     ]),
   ];
   const cases = shown.cases.map((one) => [one.lenderCode ?? "", one.status.replaceAll("_", " "), String(one.cases)]);

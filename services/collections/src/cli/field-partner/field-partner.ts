@@ -1,4 +1,4 @@
-import { type AssignedWork, assignedWorkOf, maskedPhone } from "@collections/cases";
+import { type AssignedWork, assignedWorkOf, caseCountsOf, maskedPhone } from "@collections/cases";
 import { publicId, transaction } from "@collections/database";
 import {
   clearOtpLimit,
@@ -9,7 +9,8 @@ import {
   updateFieldPartner,
 } from "@collections/field-partners";
 import { Command } from "commander";
-import { addReadCommands } from "./field-partner-read.ts";
+import { addReadCommands, isOpen } from "./field-partner-read.ts";
+import { lenderCodes } from "./payout-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { momentText } from "../terminal/local-time.ts";
@@ -153,15 +154,29 @@ async function suspend(given: string, reason: string): Promise<void> {
       return assignedWorkOf(tx, id);
     });
     const counts = { openCases: held.cases, openPromises: held.promises };
-    answer({ fieldPartnerId: publicId("fp", id), state: "suspended", ...counts }, suspendedText(held));
+    const codes = await lenderCodes(em());
+    const lenders = (await caseCountsOf(em(), [id])).filter(isOpen).map(({ lenderId }) => codes.get(lenderId) ?? "");
+    const fieldPartnerId = publicId("fp", id);
+    const text = suspendedText(held, { fieldPartnerId, lenderCodes: [...new Set(lenders)].toSorted() });
+    answer({ fieldPartnerId, state: "suspended", ...counts }, text);
   });
 }
 
-function suspendedText({ cases, promises }: AssignedWork): string {
+function suspendedText(
+  { cases, promises }: AssignedWork,
+  { fieldPartnerId, lenderCodes: codes }: { readonly fieldPartnerId: string; readonly lenderCodes: readonly string[] },
+): string {
   const ended = "Every session has ended.";
   if (cases === 0) return `${ended} The person has no open case.`;
   const [ofCases, ofPromises] = [counted(cases, "open case"), counted(promises, "open promise")];
-  return `${ended}\nThe person still has ${ofCases} with ${ofPromises}. Assign each case to another field partner: case assign.`;
+  const next = codes.map(
+    (code) => `Next: case assign ${code} --from ${fieldPartnerId} --to <field-partner-id> --dry-run`,
+  );
+  return [
+    ended,
+    `The person still has ${ofCases} with ${ofPromises}. Other field partners can take them.`,
+    ...next,
+  ].join("\n");
 }
 
 async function resume(given: string, reason: string): Promise<void> {

@@ -2,6 +2,7 @@ import { type EntityManager, publicId } from "@collections/database";
 import { type CreditedSum, type Earning, formula, type Payout } from "@collections/earnings";
 import { listLenders } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
+import { grouped, withCurrency } from "../terminal/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 
@@ -46,11 +47,14 @@ export function deductionsText(sums: ReturnType<typeof payable>, carried: Return
   const deducted = sums.flatMap(({ currency, lenders }) =>
     lenders
       .filter((part) => Number(part.deducted) > 0)
-      .map((part) => `${part.lenderCode}: ${part.deducted} ${currency} are deducted, because payments were reversed.`),
+      .map(
+        (part) =>
+          `${part.lenderCode}: ${withCurrency(part.deducted, currency)} are deducted, because payments were reversed.`,
+      ),
   );
   const owed = carried.map(
     (part) =>
-      `${part.lenderCode}: ${part.owed} ${part.currency} are carried over, until more is credited by this lender.`,
+      `${part.lenderCode}: ${withCurrency(part.owed, part.currency)} are carried over, until more is credited by this lender.`,
   );
   return [...deducted, ...owed].map((line) => `\n${line}`).join("");
 }
@@ -58,12 +62,24 @@ export function deductionsText(sums: ReturnType<typeof payable>, carried: Return
 export function payableText(sums: ReturnType<typeof payable>, asOf: Date | null, timeZone: string): string {
   if (asOf === null) return "Nothing to pay.";
   const rows = sums.flatMap(({ currency, amount, lines, lenders }) => [
-    ...lenders.map((part) => [part.lenderCode ?? "", currency, part.amount, String(part.lines)]),
-    ["all", currency, amount, String(lines)],
+    ...lenders.map((part) => [part.lenderCode ?? "", currency, grouped(part.amount, currency), String(part.lines)]),
+    ["all", currency, grouped(amount, currency), String(lines)],
   ]);
   const shown = table([["LENDER", "CURRENCY", "AMOUNT", "EARNINGS"], ...rows]);
   const recorded = `after sending the money, run payout record with --until ${asOf.toISOString()} and the sent --amount`;
   return `${shown}\nAs of ${momentText(asOf, timeZone)}: ${recorded}.`;
+}
+
+/** Returns a command for each currency, which records the payout with its exact amount. */
+export function nextText(
+  sums: ReturnType<typeof payable>,
+  { fieldPartnerId, asOf }: { readonly fieldPartnerId: string; readonly asOf: string | null },
+): string[] {
+  if (asOf === null) return [];
+  return sums.map(
+    ({ currency, amount }) =>
+      `Next: payout record ${fieldPartnerId} --currency ${currency} --amount ${amount} --until ${asOf} --reference <bank-reference> --paid-on <day>`,
+  );
 }
 
 /** Returns a payout as `--json` shows it. */
@@ -92,8 +108,8 @@ export function payoutText(shown: ReturnType<typeof shownPayout>): string {
   const earnings = lines === 1 ? "1 earning" : `${lines} earnings`;
   const untilWhen = until === null ? "" : `, credited until ${until}`;
   return [
-    `${payoutId}: ${amount} ${currency} to ${fieldPartnerId} on ${paidOn} by ${reference}, for ${earnings}${untilWhen}.`,
-    ...lenders.map((part) => `  ${part.lenderCode ?? ""}: ${part.amount} for ${part.lines}`),
+    `${payoutId}: ${withCurrency(amount, currency)} to ${fieldPartnerId} on ${paidOn} by ${reference}, for ${earnings}${untilWhen}.`,
+    ...lenders.map((part) => `  ${part.lenderCode ?? ""}: ${grouped(part.amount, currency)} for ${part.lines}`),
   ].join("\n");
 }
 

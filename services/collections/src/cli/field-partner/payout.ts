@@ -14,11 +14,13 @@ import {
   deductionsText,
   lenderCodes,
   payable,
+  nextText,
   payableText,
   payoutText,
   shownLine,
   shownPayout,
 } from "./payout-words.ts";
+import { grouped, withCurrency } from "../terminal/amount-text.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readFieldPartnerCursor } from "./field-partner-read.ts";
 import { type LocalMoment, readCurrency, readCursor, readDay, readSum, readUntil } from "../terminal/read-options.ts";
@@ -118,7 +120,7 @@ async function listDue({ limit, cursor, csv }: PageOptions<string>): Promise<voi
         "FIELD PARTNER": ({ fieldPartnerId }) => fieldPartnerId,
         NAME: ({ displayName }) => displayName,
         STATE: ({ state }) => state,
-        AMOUNT: ({ amount, currency }) => `${amount} ${currency}`,
+        AMOUNT: ({ amount, currency }) => withCurrency(amount, currency),
         EARNINGS: ({ lines }) => String(lines),
       },
       none: "No money is owed.",
@@ -136,8 +138,10 @@ async function preview(given: string, wanted: string | LocalMoment | undefined):
     const codes = await lenderCodes(em());
     const [sums, carried] = [payable(found.credited, codes), carriedOver(found.carried, codes)];
     const asOf = found.asOf?.toISOString() ?? null;
-    const text = payableText(sums, found.asOf, timeZone) + deductionsText(sums, carried);
-    answer({ fieldPartnerId: publicId("fp", id), until, asOf, payable: sums, carried }, text);
+    const fieldPartnerId = publicId("fp", id);
+    const next = nextText(sums, { fieldPartnerId, asOf });
+    const text = [payableText(sums, found.asOf, timeZone) + deductionsText(sums, carried), ...next].join("\n");
+    answer({ fieldPartnerId, until, asOf, payable: sums, carried }, text);
   });
 }
 
@@ -177,7 +181,7 @@ async function list({ fieldPartner, cursor, limit, csv }: ListOptions): Promise<
         "FIELD PARTNER": ({ fieldPartnerId: paid }) => paid,
         "PAID ON": ({ paidOn }) => paidOn,
         CURRENCY: ({ currency }) => currency,
-        AMOUNT: ({ amount }) => amount,
+        AMOUNT: ({ amount, currency }) => grouped(amount, currency),
         EARNINGS: ({ lines }) => String(lines),
         REFERENCE: ({ reference }) => reference,
       },
@@ -195,7 +199,12 @@ async function show(name: string): Promise<void> {
     const codes = await lenderCodes(em());
     const shown = shownPayout(payout, codes);
     const earnings = (await linesOfPayout(em(), payout)).map((line) => shownLine(line, codes));
-    const rows = earnings.map((line) => [line.lenderCode, line.sourceLoanNumber, line.amount, line.formula]);
+    const rows = earnings.map((line) => [
+      line.lenderCode,
+      line.sourceLoanNumber,
+      grouped(line.amount, shown.currency),
+      line.formula,
+    ]);
     const lines = table([["LENDER", "LOAN", "AMOUNT", "FORMULA"], ...rows]);
     answer({ ...shown, earnings }, `${payoutText(shown)}\n${lines}`);
   });

@@ -5,7 +5,9 @@ import { listLenders, recordAct } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { Command } from "commander";
 import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";
+import { grouped } from "../terminal/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
+import { formatOf, type PageFormat, printPage } from "../terminal/page-options.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { notFound } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
@@ -20,9 +22,10 @@ export function ledgerCommand(): Command {
     .command("statement")
     .argument("<lender>", "the lender's code")
     .argument("<loan>", "the lender's loan number")
+    .option("--csv", "print the lines as CSV, for a spreadsheet")
     .description("Show every line of a loan's account, over all its cycles.")
     .addHelpText("after", "\nExample:\n  pnpm collections ledger statement ACME LN-1001")
-    .action((code: string, loan: string) => statement(code, loan));
+    .action((code: string, loan: string, { csv }: { csv?: true }) => statement(code, loan, formatOf({ csv })));
   ledger
     .command("extend")
     .option("--lender <code>", "extend the chain of this lender; by default of every lender")
@@ -70,7 +73,7 @@ async function extend({ lender: code, reason }: ExtendOptions): Promise<void> {
   });
 }
 
-async function statement(code: string, loan: string): Promise<void> {
+async function statement(code: string, loan: string, format: PageFormat): Promise<void> {
   await withDatabase(async ({ em }) => {
     const lender = await lenderNamed(em(), code);
     const cases = await casesOfLoan(em(), lender.id, loan);
@@ -82,21 +85,35 @@ async function statement(code: string, loan: string): Promise<void> {
       status,
       ...shown(statements[index]!, currency),
     }));
-    const rows = cycles.flatMap(({ cycle, lines }) =>
+    if (format === "csv") {
+      const lines = cycles.flatMap(({ cycle, currency, lines: ofCycle }) =>
+        ofCycle.map((line) => ({ cycle, currency, ...line })),
+      );
+      return printPage(format, { ...CSV, items: lines, nextCursor: null });
+    }
+    const rows = cycles.flatMap(({ cycle, currency, lines }) =>
       lines.map((line) => [
         String(cycle),
         momentText(new Date(line.at), lender.timeZone),
         line.kind,
         line.memo,
-        line.debit,
-        line.credit,
-        line.balance,
+        ...[line.debit, line.credit, line.balance].map((amount) => grouped(amount, currency)),
       ]),
     );
     const text = table([["CYCLE", "AT", "KIND", "MEMO", "OWED MORE", "OWED LESS", "BALANCE"], ...rows]);
     answer({ lenderCode: lender.code, sourceLoanNumber: loan, cases: cycles }, text);
   });
 }
+
+const CSV = {
+  name: "lines",
+  fields: [
+    ...(["cycle", "sequence", "at", "recordedAt", "kind", "memo", "reference"] as const),
+    ...(["currency", "debit", "credit", "excess", "balance"] as const),
+  ],
+  columns: {},
+  none: "",
+};
 
 function shown({ caseId, lines, totals }: CaseStatement, currency: Parameters<typeof toDecimal>[1]) {
   const decimal = (minor: bigint) => toDecimal(minor, currency);

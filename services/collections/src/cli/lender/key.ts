@@ -15,9 +15,10 @@ import {
 } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
 import { momentText } from "../terminal/local-time.ts";
+import { formatOf, pageOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { type LocalMoment, readPoint } from "../terminal/read-options.ts";
 import { notFound } from "../terminal/refusal.ts";
-import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 
 const MINUTE_MS = 60_000;
 const DEBUGGER_OPEN_MINUTES = DEBUGGER_OPEN_MS / MINUTE_MS;
@@ -41,12 +42,13 @@ Example:
   pnpm collections key create ACME`,
     )
     .action((code: string) => withDatabase((operator) => create(operator, code)));
-  key
+  const listCommand = key
     .command("list")
     .argument("<lender>", "the lender's code")
-    .description("List the keys of a lender, the oldest first, with state, role and last use.")
+    .description("List the keys of a lender, the oldest first, with state, role and last use.");
+  withPageOptions(listCommand, readKeyId)
     .addHelpText("after", "\nExample:\n  pnpm collections key list ACME --json")
-    .action((code: string) => withDatabase((operator) => list(operator, code)));
+    .action((code: string, options: PageOptions<string>) => list(code, options));
   key.addCommand(retireCommand());
   key.addCommand(revokeCommand());
   key
@@ -141,21 +143,29 @@ async function create({ config, vault, em }: Operator, code: string): Promise<vo
   );
 }
 
-async function list({ em }: Operator, code: string): Promise<void> {
-  const { id, code: lenderCode, timeZone } = await lenderNamed(em(), code);
-  const keys = await keysOf(em(), id);
-  const rows = keys.map(({ id, state, signing, createdAt, retiresAt, lastUsedAt }) => [
-    id,
-    state,
-    signing ? "yes" : "",
-    momentText(createdAt, timeZone),
-    retiresAt ? momentText(retiresAt, timeZone) : "",
-    lastUsedAt ? momentText(lastUsedAt, timeZone) : "never",
-  ]);
-  answer(
-    { lenderCode, keys: keys.map(shown) },
-    table([["KEY", "STATE", "SIGNS", "CREATED", "RETIRES AT", "LAST USED"], ...rows]),
-  );
+async function list(code: string, { limit, cursor, csv }: PageOptions<string>): Promise<void> {
+  const format = formatOf({ csv });
+  await withDatabase(async ({ em }) => {
+    const { id: lenderId, code: lenderCode, timeZone } = await lenderNamed(em(), code);
+    const keys = await keysOf(em(), lenderId);
+    const { page, last } = pageOf(keys, limit, cursor === undefined ? undefined : ({ id }) => id === cursor);
+    printPage(format, {
+      name: "keys",
+      items: page.map(shown),
+      nextCursor: last?.id ?? null,
+      fields: ["apiKeyId", "state", "signing", "createdAt", "retiresAt", "lastUsedAt"],
+      columns: {
+        KEY: ({ apiKeyId }) => apiKeyId,
+        STATE: ({ state }) => state,
+        SIGNS: ({ signing }) => (signing ? "yes" : ""),
+        CREATED: ({ createdAt }) => momentText(createdAt, timeZone),
+        "RETIRES AT": ({ retiresAt }) => (retiresAt ? momentText(retiresAt, timeZone) : ""),
+        "LAST USED": ({ lastUsedAt }) => (lastUsedAt ? momentText(lastUsedAt, timeZone) : "never"),
+      },
+      none: "The lender has no key.",
+      about: { lenderCode },
+    });
+  });
 }
 
 /** Finds the lender of an API key, changes the key with `act`, and prints the key's new state. */
@@ -188,7 +198,7 @@ async function lenderWithKey(em: EntityManager, keyId: string): Promise<Lender> 
   return lender;
 }
 
-function shown({ id: apiKeyId, ...key }: ApiKey): object {
+function shown({ id: apiKeyId, ...key }: ApiKey) {
   return { apiKeyId, ...key };
 }
 
@@ -204,4 +214,9 @@ function minutes(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= DEBUGGER_OPEN_MINUTES) return count;
   throw new InvalidArgumentError(`Expected a number from 1 to ${DEBUGGER_OPEN_MINUTES}.`);
+}
+
+function readKeyId(text: string): string {
+  if (/^lk_[0-9a-z]{1,40}$/.test(text)) return text;
+  throw new InvalidArgumentError("Expected the nextCursor of a page.");
 }

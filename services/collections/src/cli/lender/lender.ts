@@ -1,32 +1,22 @@
 import { transaction } from "@collections/database";
 import { changeLender, onboardLender } from "@collections/flows";
-import { type Lender, listLenders, resumeLender, suspendLender } from "@collections/lenders";
-import { percentText } from "@collections/money";
-import { type EndpointStatus, endpointOf } from "@collections/webhooks";
+import { resumeLender, suspendLender } from "@collections/lenders";
+import { endpointOf } from "@collections/webhooks";
 import { Command, InvalidArgumentError } from "commander";
-import { momentText } from "../terminal/local-time.ts";
 import { readBank } from "./bank.ts";
+import { addReadCommands, shownLender } from "./lender-read.ts";
 import { readRateLimit } from "./rate-limit.ts";
+import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { readSecrets, SECRET_HELP } from "../terminal/secret-options.ts";
-import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 
 /** `lender …`: register and manage lenders. */
 export function lenderCommand(): Command {
   const lender = new Command("lender").description("Register and manage lenders.");
   lender.addCommand(createCommand());
   lender.addCommand(updateCommand());
-  lender
-    .command("list")
-    .description("List all lenders.")
-    .addHelpText("after", "\nExample:\n  pnpm collections lender list")
-    .action(() => withDatabase(list));
-  lender
-    .command("show")
-    .argument("<code>", "the lender's code")
-    .description("Show one lender, without its secrets.")
-    .addHelpText("after", "\nExample:\n  pnpm collections lender show ACME --json")
-    .action((code: string) => withDatabase((operator) => show(operator, code)));
+  addReadCommands(lender);
   for (const act of ["suspend", "resume"] as const) {
     lender
       .command(act)
@@ -103,8 +93,19 @@ function updateCommand(): Command {
     .option("--name <name>", "the organisation's name")
     .option("--currency <code>", "the default currency of imported rows, as an ISO 4217 code");
   return withLenderOptions(command)
-    .addHelpText("after", "\nExample:\n  pnpm collections lender update ACME --commission-percent 3")
-    .action((code: string, options: LenderOptions) => withDatabase((operator) => update(operator, code, options)));
+    .option("--reason <text>", "the reason, for the audit log", readReason)
+    .addHelpText(
+      "after",
+      `
+The audit log records the old and the new value of each changed setting, and of a secret only that it was changed.
+
+Examples:
+  pnpm collections lender update ACME --commission-percent 3 --reason "new contract"
+  pnpm collections audit list --lender ACME --act lender.updated`,
+    )
+    .action((code: string, options: LenderOptions & { reason?: string }) =>
+      withDatabase((operator) => update(operator, code, options)),
+    );
 }
 
 function withLenderOptions(command: Command): Command {
@@ -199,29 +200,18 @@ async function create(
   );
 }
 
-async function update({ config, vault, em }: Operator, code: string, options: LenderOptions): Promise<void> {
+async function update(
+  { config, vault, em }: Operator,
+  code: string,
+  { reason, ...options }: LenderOptions & { reason?: string },
+): Promise<void> {
   const { id } = await lenderNamed(em(), code);
   const changes = changesOf(options);
   if (Object.keys(changes).length === 0) {
     throw new Refusal("REQUIRED", "Give at least one setting to change; see --help.", EXIT.notUnderstood);
   }
-  const lender = await changeLender(em(), onboarding(config, vault), id, changes);
-  answer(shown(lender, await endpointOf(em(), id)), `Lender ${lender.code} is updated.`);
-}
-
-async function list({ em }: Operator): Promise<void> {
-  const lenders = await listLenders(em());
-  const rows = lenders.map(({ code, name, currency, state }) => [code, name, currency, state]);
-  answer(
-    { lenders: lenders.map((lender) => shown(lender)) },
-    rows.length === 0 ? "No lender is registered." : table([["CODE", "NAME", "CURRENCY", "STATE"], ...rows]),
-  );
-}
-
-async function show({ em }: Operator, code: string): Promise<void> {
-  const lender = await lenderNamed(em(), code);
-  const json = shown(lender, await endpointOf(em(), lender.id));
-  answer(json, table(Object.entries(json).map(([name, value]) => [name, plain(value, lender.timeZone)])));
+  const lender = await changeLender(em(), onboarding(config, vault), id, changes, { reason });
+  answer(shownLender(lender, await endpointOf(em(), id)), `Lender ${lender.code} is updated.`);
 }
 
 async function setState({ em }: Operator, act: "suspend" | "resume", code: string, reason: string): Promise<void> {
@@ -286,18 +276,3 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LenderOptions>([
   "whatsappPhoneNumberId",
   "whatsappTemplate",
 ]);
-
-function shown(lender: Lender, endpoint?: EndpointStatus): Record<string, unknown> {
-  const { code, id: _, commission, ...others } = lender;
-  return {
-    lenderCode: code,
-    ...others,
-    commissionPercent: percentText(commission),
-    ...(endpoint && { callbackUrl: endpoint.url }),
-  };
-}
-
-function plain(value: unknown, timeZone: string): string {
-  if (value instanceof Date) return momentText(value, timeZone);
-  return typeof value === "string" ? value : JSON.stringify(value);
-}

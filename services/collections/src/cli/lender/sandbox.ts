@@ -1,6 +1,7 @@
-import { storedLoanNumber } from "@collections/cases";
-import { newId } from "@collections/database";
+import { caseByLoan, storedLoanNumber } from "@collections/cases";
+import { newId, transaction } from "@collections/database";
 import { playScene, type Scene, SCENES } from "@collections/flows";
+import { recordAct } from "@collections/lenders";
 import { Argument, Command } from "commander";
 import { notFound, Refusal } from "../terminal/refusal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
@@ -47,6 +48,10 @@ async function playFor({ config, database, em }: Operator, { code, loan: given, 
   }
   const lender = await lenderNamed(em(), code);
   const loan = await storedLoanNumber(em(), lender.id, given);
+  if (!(await caseByLoan(em(), lender.id, loan))) throw notFound("loan", given);
+  await transaction(em(), async (tx) =>
+    recordAct(tx, { lenderId: lender.id, act: "sandbox.played", data: { loan, scene } }),
+  );
   const outcome = await playScene({ database, environment, mintTimeoutMs }, { lender, loan, scene, playId: newId() });
   if (outcome.kind === "loan_not_found") throw notFound("loan", given);
   if (outcome.kind === "not_playable") throw new Refusal("SCENE_NOT_PLAYABLE", outcome.detail);

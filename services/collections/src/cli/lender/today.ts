@@ -3,7 +3,9 @@ import { type DayFigures, figuresOfDay, figuresOfLenders, type LenderFigures } f
 import { dayIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
+import { withCurrency } from "../terminal/amount-text.ts";
 import { counted } from "../terminal/counted.ts";
+import { formatOf, printPage } from "../terminal/page-options.ts";
 import { readCount, readDay } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
@@ -15,6 +17,7 @@ interface TodayOptions {
   day?: string;
   limit: number;
   cursor?: string;
+  csv?: true;
 }
 
 /** `today`: shows the figures of a day for each lender, beside those of the day before. */
@@ -24,11 +27,13 @@ export function todayCommand(): Command {
     .option("--day <day>", "the day in the lender's time zone, such as 2026-11-20; today by default", readDay)
     .option("--limit <count>", `the number of lenders on a page, up to ${MAX_LIMIT}`, readCount(1, MAX_LIMIT), 50)
     .option("--cursor <cursor>", "the nextCursor of the previous page", readCode)
+    .option("--csv", "print a line for each figure, for a spreadsheet")
     .description("Show payments, reversals, visits, promises and links of a day, beside the day before.")
     .addHelpText(
       "after",
       `
-The figures count what the service received on the day, in the time zone of the lender. Promises are those that are due on the
+The figures count what the service received on the day, in the time zone of the lender. Deductions are commissions that reversals
+took back after they had been paid out. Reconciliations are those of the day's payments, with the differences that are left. Promises are those that are due on the
 day; they are kept or broken one hour after it. Links are those that were requested on the day. Unassigned cases and unhealthy
 endpoints are those of now. The command only reads.
 
@@ -40,11 +45,13 @@ Examples:
 }
 
 async function today(options: TodayOptions): Promise<void> {
+  const format = formatOf(options);
   if (options.lender !== undefined && options.cursor !== undefined) {
     throw new Refusal("NOT_UNDERSTOOD", "Give either --lender or --cursor.", EXIT.notUnderstood);
   }
   await withDatabase(async (operator) => {
     const { items, next } = await figuresFor(operator, options);
+    if (format === "csv") return printPage(format, { ...CSV, items: items.flatMap(csvLines), nextCursor: next });
     const shown = items.map(shownFigures);
     answer(
       { lenders: shown, nextCursor: next },
@@ -84,7 +91,9 @@ interface ShownSum {
 }
 
 /** Returns the figures of a day as `--json` shows them. Amounts are decimals, one for each currency of the payments. */
-function shownDay({ day, payments, reversals, visits, promises, links, activeFieldPartners }: DayFigures) {
+function shownDay(figures: DayFigures) {
+  const { day, payments, reversals, deductions, reconciliations, visits, promises, links } = figures;
+  const { activeFieldPartners } = figures;
   return {
     day,
     payments: shownSum(
@@ -93,6 +102,10 @@ function shownDay({ day, payments, reversals, visits, promises, links, activeFie
     reversals: shownSum(
       reversals.map(({ reversals: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
     ),
+    deductions: shownSum(
+      deductions.map(({ deductions: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
+    ),
+    reconciliations,
     excess: shownSum(
       payments
         .filter(({ withExcess }) => withExcess > 0)
@@ -123,6 +136,8 @@ type Row = readonly [label: string, cellOf: (day: ShownDay) => string];
 const ROWS: readonly Row[] = [
   ["payments", ({ payments }) => sumText(payments)],
   ["reversals", ({ reversals }) => sumText(reversals)],
+  ["deductions", ({ deductions }) => sumText(deductions)],
+  ["reconciliations", ({ reconciliations }) => reconciliationText(reconciliations)],
   ["excess", ({ excess }) => sumText(excess)],
   ["visits", ({ visits }) => String(visits.count)],
 ];
@@ -153,8 +168,72 @@ function figuresText({ lenderCode, timeZone, day, dayBefore, unassignedCases, en
   ].join("\n");
 }
 
+function reconciliationText({ windows, differences }: ShownDay["reconciliations"]): string {
+  return windows === 0 ? "0" : `${windows}: ${counted(differences, "difference")}`;
+}
+
+/** A figure as a line of the CSV. `amount` is empty for a figure without an amount. */
+interface CsvLine {
+  readonly lenderCode: string;
+  readonly day: string;
+  readonly figure: string;
+  readonly count: number;
+  readonly amount: string;
+  readonly currency: string;
+}
+
+const CSV = {
+  name: "figures",
+  fields: ["lenderCode", "day", "figure", "count", "amount", "currency"] as const satisfies (keyof CsvLine)[],
+  columns: {},
+  none: "",
+};
+
+type AmountSum = readonly [count: number, amountMinor: bigint, currency: CurrencyCode];
+
+/** Returns the figures of both days and of now. A sum in several currencies has a line for each of them. */
+function csvLines(figures: LenderFigures): CsvLine[] {
+  const { lender, unassignedCases, endpoints } = figures;
+  const lines = [figures.day, figures.dayBefore].flatMap((of) => {
+    const line = (figure: string, count: number) => csvLine(lender.code, of.day, figure, count);
+    const { payments, reversals, deductions } = of;
+    const sums: Readonly<Record<string, readonly AmountSum[]>> = {
+      payments: payments.map((one) => [one.payments, one.amountMinor, one.currency]),
+      reversals: reversals.map((one) => [one.reversals, one.amountMinor, one.currency]),
+      deductions: deductions.map((one) => [one.deductions, one.amountMinor, one.currency]),
+      excess: payments.map((one) => [one.withExcess, one.excessMinor, one.currency]),
+    };
+    const shown = shownDay(of);
+    return [
+      ...Object.entries(sums).flatMap(([figure, ofFigure]) =>
+        ofFigure.length === 0
+          ? [line(figure, 0)]
+          : ofFigure.map(([count, minor, currency]) => ({
+              ...line(figure, count),
+              amount: toDecimal(minor, currency),
+              currency,
+            })),
+      ),
+      line("reconciliations", shown.reconciliations.windows),
+      line("reconciliation differences", shown.reconciliations.differences),
+      line("visits", shown.visits.count),
+      ...Object.entries(shown.visits.byDisposition).map(([disposition, count]) => line(`visits ${disposition}`, count)),
+      ...ROWS_AFTER_VISITS.map(([label, cellOf]) => line(label, Number(cellOf(shown)))),
+    ];
+  });
+  return [
+    ...lines,
+    csvLine(lender.code, "now", "unassigned cases", unassignedCases.count),
+    csvLine(lender.code, "now", "unhealthy endpoints", endpoints.suspended + endpoints.failing),
+  ];
+}
+
+function csvLine(lenderCode: string, day: string, figure: string, count: number): CsvLine {
+  return { lenderCode, day, figure, count, amount: "", currency: "" };
+}
+
 function sumText({ count, amounts }: ShownSum): string {
-  const texts = amounts.map(({ amount, currency }) => `${amount} ${currency}`);
+  const texts = amounts.map(({ amount, currency }) => withCurrency(amount, currency));
   return [String(count), ...(texts.length === 0 ? [] : [texts.join(" + ")])].join(": ");
 }
 

@@ -4,6 +4,7 @@ import type { PaymentHistory } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { namesOf, shownRecord } from "./payment-words.ts";
+import { grouped, withCurrency } from "../terminal/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 
@@ -64,18 +65,19 @@ export async function shownHistory(em: EntityManager, lender: Lender, history: P
 export function historyText(shown: Awaited<ReturnType<typeof shownHistory>>, timeZone: string): string {
   const { currency, remaining, fieldPartner } = shown;
   const moment = (at: string) => momentText(new Date(at), timeZone);
+  const digits = (amount: string) => grouped(amount, currency);
   return [
-    `Payment ${shown.reference} of ${shown.amount} ${currency} on ${shown.sourceLoanNumber}, cycle ${shown.cycle}`,
+    `Payment ${shown.reference} of ${withCurrency(shown.amount, currency)} on ${shown.sourceLoanNumber}, cycle ${shown.cycle}`,
     `  Paid         ${moment(shown.paidAt)}, by ${shown.mode}`,
     `  Recorded     ${moment(shown.recordedAt)}`,
     ...(shown.partOf === null ? [] : [`  Part of      ${shown.partOf}`]),
-    `  Remaining    ${remaining.amount} ${currency}: ${remaining.applied} applied, ${remaining.excess} excess`,
+    `  Remaining    ${withCurrency(remaining.amount, currency)}: ${digits(remaining.applied)} applied, ${digits(remaining.excess)} excess`,
     `  Attribution  ${shown.attribution}${fieldPartner ? `, ${fieldPartner.displayName} (${fieldPartner.id})` : ""}`,
     section(
       ["REVERSAL", "AMOUNT", "REASON", "REVERSED AT", "NOTE"],
       shown.reversals.map((one) => [
         one.reversalReference,
-        one.amount,
+        digits(one.amount),
         one.reason,
         moment(one.reversedAt),
         one.note ?? "",
@@ -84,14 +86,14 @@ export function historyText(shown: Awaited<ReturnType<typeof shownHistory>>, tim
     ),
     section(
       ["EARNING OF", "AMOUNT", "STATUS", "FORMULA"],
-      shown.earnings.map((one) => [one.fieldPartner.displayName, one.amount, one.status, one.formula]),
+      shown.earnings.map((one) => [one.fieldPartner.displayName, digits(one.amount), one.status, one.formula]),
       "No earnings.",
     ),
     section(
       ["LINK", "AMOUNT", "STATUS", "PAID AT", "REVERSED AT"],
       shown.links.map((one) => [
         one.linkId ?? "",
-        one.amount,
+        digits(one.amount),
         one.status,
         one.paidAt === null ? "" : moment(one.paidAt),
         one.reversedAt === null ? "" : moment(one.reversedAt),

@@ -6,6 +6,7 @@ import type { ConfirmationEffects, MoveOutcome, ReversalEffects, ReversalOutcome
 import type { Lender } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { linkById } from "@collections/payment-links";
+import { grouped, withCurrency } from "../terminal/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 
 type Done = Exclude<ReversalOutcome, { kind: "refused" }>;
@@ -138,17 +139,20 @@ export function moveText(shown: Awaited<ReturnType<typeof shownMove>>, timeZone:
   const { to } = shown;
   const { effects } = to;
   const part = to.partOf === null ? "" : `, a part of ${to.partOf}`;
-  const head = `Payment ${to.reference} of ${to.amount} ${to.currency} on ${to.sourceLoanNumber}${part}`;
+  const head = `Payment ${to.reference} of ${withCurrency(to.amount, to.currency)} on ${to.sourceLoanNumber}${part}`;
   const confirmed = effects
     ? facts([
         ["Outstanding", arrow(effects.outstanding, to.currency)],
         ["Status", words(`${effects.status.before} → ${effects.status.after}`)],
-        ["Excess", `${effects.excess} ${to.currency}`],
+        ["Excess", withCurrency(effects.excess, to.currency)],
         ...effects.earnings.map(
-          (line) => ["Earning", `${line.amount} ${line.status}, ${named(line.fieldPartner)}`] as const,
+          (line) =>
+            ["Earning", `${grouped(line.amount, to.currency)} ${line.status}, ${named(line.fieldPartner)}`] as const,
         ),
         ...(effects.earnings.length === 0 ? [["Earning", "none"] as const] : []),
-        ...effects.credited.map((line) => ["Credited", `${line.amount}, ${named(line.fieldPartner)}`] as const),
+        ...effects.credited.map(
+          (line) => ["Credited", `${grouped(line.amount, to.currency)}, ${named(line.fieldPartner)}`] as const,
+        ),
         ["Events", eventsText(effects.events)],
       ])
     : ["  It was booked there before; nothing changes."];
@@ -166,7 +170,7 @@ type ShownSteps = Awaited<ReturnType<typeof shownSteps>>;
 function reversalLines({ reversal, effects }: ShownSteps, timeZone: string): string[] {
   const { currency } = reversal;
   const head =
-    `Reversal ${reversal.reversalReference} of ${reversal.amount} ${currency} of payment ${reversal.reference} ` +
+    `Reversal ${reversal.reversalReference} of ${withCurrency(reversal.amount, currency)} of payment ${reversal.reference} ` +
     `on ${reversal.sourceLoanNumber}: ${words(reversal.reason)}, ${momentText(new Date(reversal.reversedAt), timeZone)}`;
   const lines = effects
     ? facts([
@@ -175,7 +179,7 @@ function reversalLines({ reversal, effects }: ShownSteps, timeZone: string): str
         ["Collected", arrow(effects.totalCollected, currency)],
         ["Reversed", arrow(effects.totalReversed, currency)],
         ["Excess", arrow(effects.excess, currency)],
-        ...effects.earnings.map((one) => ["Earning", earningText(one)] as const),
+        ...effects.earnings.map((one) => ["Earning", earningText(one, currency)] as const),
         ...(effects.earnings.length === 0 ? [["Earning", "unchanged"] as const] : []),
         ...effects.links.map(({ linkId }) => ["Link", `${linkId ?? ""} is marked as reversed`] as const),
         ["Events", eventsText(effects.events)],
@@ -193,13 +197,13 @@ function statusText({ status, reopened, fieldPartner }: Effects): string {
 }
 
 /** Describes how an earning changes, and what the next payout deducts because of that. */
-function earningText(one: Effects["earnings"][number]): string {
+function earningText(one: Effects["earnings"][number], currency: string): string {
   const changes = [
-    ...(isZero(one.pendingChange) ? [] : [`pending ${signed(one.pendingChange)}`]),
-    ...(isZero(one.creditedChange) ? [] : [`credited ${signed(one.creditedChange)}`]),
+    ...(isZero(one.pendingChange) ? [] : [`pending ${signed(grouped(one.pendingChange, currency))}`]),
+    ...(isZero(one.creditedChange) ? [] : [`credited ${signed(grouped(one.creditedChange, currency))}`]),
   ];
   const isDeducted = one.newLine?.status === "credited" && one.newLine.amount.startsWith("-");
-  const deducted = isDeducted ? `; the next payout deducts ${one.newLine!.amount.slice(1)}` : "";
+  const deducted = isDeducted ? `; the next payout deducts ${grouped(one.newLine!.amount.slice(1), currency)}` : "";
   return `${named(one.fieldPartner)}, payment ${one.reference}: ${changes.join(", ")}${deducted}`;
 }
 
@@ -232,7 +236,8 @@ function change(before: bigint, after: bigint, currency: Reversal["currency"]) {
 }
 
 function arrow({ before, after }: ReturnType<typeof change>, currency: string): string {
-  return before === after ? `${after} ${currency}, unchanged` : `${before} → ${after} ${currency}`;
+  const now = withCurrency(after, currency);
+  return before === after ? `${now}, unchanged` : `${grouped(before, currency)} → ${now}`;
 }
 
 function facts(pairs: readonly (readonly [name: string, text: string])[]): string[] {

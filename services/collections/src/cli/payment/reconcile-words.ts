@@ -164,7 +164,7 @@ export function confirmedText({ booked, alreadyBooked, refusedCount, refused }: 
 }
 
 /** Returns a run as JSON, without its differences. */
-export function shownRun({ code }: Lender, run: ReconciliationRun): object {
+export function shownRun({ code }: Lender, run: ReconciliationRun) {
   const { totals } = run;
   return {
     lenderCode: code,

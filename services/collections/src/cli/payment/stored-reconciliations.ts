@@ -1,30 +1,22 @@
-import { listReconciliations, type ReconciliationRun } from "@collections/bookings";
-import { publicId } from "@collections/database";
+import { listReconciliations } from "@collections/bookings";
+import { parsePublicId, publicId } from "@collections/database";
 import { reconciliationOf } from "@collections/flows";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { momentText } from "../terminal/local-time.ts";
-import { readCount } from "../terminal/read-options.ts";
+import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { notFound } from "../terminal/refusal.ts";
-import { answer, idOf, lenderNamed, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, idOf, lenderNamed, withDatabase } from "../terminal/with-database.ts";
 import { MOST_IN_JSON, reconciliationText, shownReconciliation, shownRun } from "./reconcile-words.ts";
-
-const MAX_LIMIT = 200;
-
-interface ListOptions {
-  cursor?: string;
-  limit: number;
-}
 
 /** Adds the commands that read stored reconciliations: `payment reconciliations` and `payment reconciliation`. */
 export function addStoredReconciliationCommands(command: Command): void {
-  command
+  const listCommand = command
     .command("reconciliations")
     .argument("<lender>", "the lender's code")
-    .option("--cursor <cursor>", "the nextCursor of the previous page")
-    .option("--limit <count>", "the size of a page", readCount(1, MAX_LIMIT), 50)
-    .description("List the stored reconciliations of a lender, the latest first.")
+    .description("List the stored reconciliations of a lender, the latest first.");
+  withPageOptions(listCommand, readRunId)
     .addHelpText("after", "\nExample:\n  pnpm collections payment reconciliations ACME")
-    .action((code: string, options: ListOptions) => list(code, options));
+    .action((code: string, options: PageOptions<string>) => list(code, options));
   command
     .command("reconciliation")
     .argument("<lender>", "the lender's code")
@@ -34,36 +26,34 @@ export function addStoredReconciliationCommands(command: Command): void {
     .action((code: string, runId: string) => show(code, runId));
 }
 
-async function list(code: string, { cursor, limit }: ListOptions): Promise<void> {
+async function list(code: string, { cursor, limit, csv }: PageOptions<string>): Promise<void> {
+  const format = formatOf({ csv });
   await withDatabase(async ({ em }) => {
     const lender = await lenderNamed(em(), code);
-    const after = cursor === undefined ? undefined : idOf("rec", "reconciliation", cursor);
-    const found = await listReconciliations(em(), lender.id, { after, limit: limit + 1 });
+    const { timeZone } = lender;
+    const found = await listReconciliations(em(), lender.id, { after: cursor, limit: limit + 1 });
     const runs = found.slice(0, limit);
-    const nextCursor = found.length > limit ? publicId("rec", runs.at(-1)!.id) : null;
-    const header = ["RECONCILIATION", "FROM", "TO", "BY", "FILE", "MATCHED", "DIFFERENCES"];
-    const rows = runs.map((run) => lineOf(run, lender.timeZone));
-    answer(
-      { reconciliations: runs.map((run) => shownRun(lender, run)), nextCursor },
-      [
-        rows.length === 0 ? "No reconciliations." : table([header, ...rows]),
-        ...(nextCursor === null ? [] : [`More: add --cursor ${nextCursor}`]),
-      ].join("\n"),
-    );
+    printPage(format, {
+      name: "reconciliations",
+      items: runs.map((run) => shownRun(lender, run)),
+      nextCursor: found.length > limit ? publicId("rec", runs.at(-1)!.id) : null,
+      fields: ["runId", "lenderCode", "from", "to", "startedAt", "requestedBy", "fileName", "counts", "yours", "ours"],
+      columns: {
+        RECONCILIATION: ({ runId }) => runId,
+        FROM: ({ from }) => momentText(new Date(from), timeZone),
+        TO: ({ to }) => momentText(new Date(to), timeZone),
+        BY: ({ requestedBy }) => requestedBy,
+        FILE: ({ fileName }) => fileName ?? "",
+        MATCHED: ({ counts }) => counts.matched.toLocaleString("en"),
+        DIFFERENCES: ({ counts }) => (sumOf(counts) - counts.matched).toLocaleString("en"),
+      },
+      none: "No reconciliations.",
+    });
   });
 }
 
-function lineOf({ id, windowFrom, windowTo, requestedBy, fileName, totals }: ReconciliationRun, timeZone: string) {
-  const differences = Object.values(totals.lists).reduce((sum, count) => sum + count, 0);
-  return [
-    publicId("rec", id),
-    momentText(windowFrom, timeZone),
-    momentText(windowTo, timeZone),
-    requestedBy,
-    fileName ?? "",
-    totals.matched.toLocaleString("en"),
-    differences.toLocaleString("en"),
-  ];
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 async function show(code: string, given: string): Promise<void> {
@@ -74,4 +64,11 @@ async function show(code: string, given: string): Promise<void> {
     if (!result) throw notFound("reconciliation", given);
     answer(shownReconciliation(lender, result), reconciliationText(lender, result));
   });
+}
+
+/** Reads a cursor of the list: the id of the last reconciliation of the previous page. */
+function readRunId(text: string): string {
+  const id = parsePublicId("rec", text);
+  if (id !== undefined) return id;
+  throw new InvalidArgumentError("Expected the nextCursor of a page.");
 }

@@ -67,7 +67,7 @@ async function listEntries(options: ListOptions): Promise<void> {
       name: "entries",
       items: found.slice(0, limit).map(shownEntry),
       nextCursor: found.length > limit ? found[limit - 1]!.id : null,
-      fields: ["at", "lenderCode", "fieldPartnerId", "fieldPartnerName", "act", "by", "reason"],
+      fields: ["at", "lenderCode", "fieldPartnerId", "fieldPartnerName", "act", "by", "reason", "data"],
       columns: {
         [`TIME (${timeZone})`]: ({ at }) => timeIn(timeZone, new Date(at)),
         LENDER: ({ lenderCode }) => lenderCode ?? "",
@@ -96,13 +96,33 @@ function shownEntry({ at, lender, fieldPartner, act, actor, reason, data }: List
 }
 
 const MOST_OF_DATA = 80;
+const MOST_OF_VALUE = 120;
 
-/** Returns the beginning of an entry's data. `--json` has all of it. */
-function dataText(data: ListedAct["data"]): string {
+/**
+ * Returns the beginning of an entry's data. If the entry has changes of settings, returns each of them with the old and
+ * the new value. `--json` and `--csv` have everything.
+ */
+function dataText({ changes, ...data }: ListedAct["data"]): string {
+  if (typeof changes === "object" && changes !== null) return Object.entries(changes).map(changeText).join("; ");
   const text = Object.entries(data)
-    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name} ${valueText(value)}`)
     .join(", ");
   return text.length > MOST_OF_DATA ? `${text.slice(0, MOST_OF_DATA)}…` : text;
+}
+
+function changeText([name, change]: [string, unknown]): string {
+  if (typeof change !== "object" || change === null) return `${name} ${String(change)}`;
+  const { from, to } = change as { from?: unknown; to?: unknown };
+  return `${name} ${shortened(valueText(from))} → ${shortened(valueText(to))}`;
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "(none)";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function shortened(text: string): string {
+  return text.length > MOST_OF_VALUE ? `${text.slice(0, MOST_OF_VALUE)}…` : text;
 }
 
 function readAct(text: string): string {

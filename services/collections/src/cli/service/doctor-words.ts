@@ -1,5 +1,5 @@
 import { type ClusterHealth, type FailedJobs, publicId } from "@collections/database";
-import type { RebookedPayments } from "@collections/bookings";
+import type { RebookedPayments, ReconciledWindow } from "@collections/bookings";
 import type { OwedSum, TakenBackSum } from "@collections/earnings";
 import type { AnchorState } from "@collections/ledger";
 import type { SecretKind, UnreadableSecret } from "@collections/lenders";
@@ -21,6 +21,7 @@ export interface DoctorProblem {
     | "DEDUCTIONS_OWED"
     | "COMMISSIONS_TAKEN_BACK"
     | "REBOOKED_WITHOUT_FIELD_PARTNER"
+    | "RECONCILIATION_DIFFERS"
     | "SECRET_UNREADABLE";
   /** Null if the problem is not about one lender. */
   readonly lenderCode: string | null;
@@ -60,6 +61,20 @@ export function problemOfJobs({ queue, state, count, attempts, lastError }: Fail
   }
   const detail = `${count} jobs of ${queue} have failed up to ${attempts} times and are tried again.${said}`;
   return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
+}
+
+/** Returns the problem to report if the latest reconciliations of some windows have differences. */
+export function problemOfReconciliations(windows: readonly ReconciledWindow[], lenderCode: string): DoctorProblem {
+  const count = windows.reduce((sum, { differences }) => sum + differences, 0);
+  const [first] = windows;
+  const runId = publicId("rec", first!.runId);
+  const detail =
+    `The latest reconciliations of ${counted(windows.length, "window")} have ${counted(count, "difference")}. ` +
+    `The first of these windows is ${first!.from.toISOString()} to ${first!.to.toISOString()}: ${runId}.`;
+  const remedy =
+    `collections payment reconciliation ${lenderCode} ${runId} shows the differences. Resolve them with the lender, and reconcile ` +
+    "the same window again. A window is reported until its latest run has no difference, for a week at most.";
+  return { severity: "warning", code: "RECONCILIATION_DIFFERS", lenderCode, detail, remedy, count, since: first!.from };
 }
 
 /** The maximum number of field partners that a problem names. */

@@ -1,4 +1,4 @@
-import { collectionsLedger, rebookedWithoutFieldPartner } from "@collections/bookings";
+import { collectionsLedger, rebookedWithoutFieldPartner, reconciledWindows } from "@collections/bookings";
 import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId } from "@collections/database";
 import { owedSums, takenBackSums } from "@collections/earnings";
 import { onOneLine } from "@collections/flows";
@@ -13,6 +13,7 @@ import {
   problemOfMint,
   problemOfOwed,
   problemOfRebooked,
+  problemOfReconciliations,
   problemOfSecret,
   problemOfTakenBack,
   problemOfWebhooks,
@@ -30,12 +31,16 @@ import { answer, lenderNamed, type Operator, table, withDatabase } from "../term
 const OWED_FOR_MS = 30 * 86_400_000;
 /** How long doctor reports a payment that was reversed and booked again without a field partner. */
 const REBOOKED_FOR_MS = 30 * 86_400_000;
+/** For how long after a window doctor reports the differences that its latest reconciliation has found. */
+const DIFFERS_FOR_MS = 7 * 86_400_000;
 
-/** `doctor`: finds problems with events, workers, secrets, deductions, anchors and the nodes of a cluster. */
+/** `doctor`: finds problems with events, workers, secrets, deductions, reconciliations, anchors and the nodes of a cluster. */
 export function doctorCommand(): Command {
   return new Command("doctor")
     .option("--lender <code>", "check only this lender")
-    .description("Find problems with events, workers, secrets, deductions and anchors, and say what to do about each.")
+    .description(
+      "Find problems with events, workers, secrets, deductions, reconciliations and anchors, and say what to do about each.",
+    )
     .addHelpText(
       "after",
       `
@@ -68,11 +73,11 @@ async function check(operator: Operator, code: string | undefined): Promise<void
   const jobs = one ? [] : await failedJobs(em());
   const anchors = await collectionsLedger.anchorState(em(), [...codes.keys()]);
   const ofMint: DoctorProblem[] = [];
-  const commissions: DoctorProblem[] = [];
+  const ofMoney: DoctorProblem[] = [];
   for (const [lenderId, lenderCode] of codes) {
     const mintFaults = await ownMintFaults(em(), lenderId, report.at);
     if (mintFaults) ofMint.push(problemOfMint(mintFaults, lenderCode));
-    commissions.push(...(await problemsOfCommissions(operator, { lenderId, lenderCode }, report.at)));
+    ofMoney.push(...(await problemsOfMoney(operator, { lenderId, lenderCode }, report.at)));
   }
   const unreadable = await unreadableSecrets(em(), vault, one?.id);
   const found = [
@@ -82,15 +87,15 @@ async function check(operator: Operator, code: string | undefined): Promise<void
     ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
     ...ofMint,
     ...jobs.map(problemOfJobs),
-    ...commissions,
+    ...ofMoney,
     ...problemsOfAnchors(anchors, config, report.at),
   ];
   const lenders = report.tenants.map((lender) => shownLender(lender, codes.get(lender.tenantId) ?? lender.tenantId));
   answerFound(found, { at: report.at, lenders });
 }
 
-/** Returns the warnings about a lender's commissions that its reversals have changed. */
-async function problemsOfCommissions(
+/** Returns the warnings about a lender's money: commissions that reversals have changed, and open differences. */
+async function problemsOfMoney(
   { em }: Operator,
   { lenderId, lenderCode }: { readonly lenderId: string; readonly lenderCode: string },
   now: Date,
@@ -99,7 +104,10 @@ async function problemsOfCommissions(
   const owed = await owedSums(em(), lenderId, owedBefore!);
   const takenBack = await takenBackSums(em(), lenderId);
   const rebooked = await rebookedWithoutFieldPartner(em(), lenderId, rebookedSince!);
+  const latest = await reconciledWindows(em(), lenderId, { from: new Date(now.getTime() - DIFFERS_FOR_MS), to: now });
+  const differing = latest.filter(({ differences }) => differences > 0);
   return [
+    ...(differing.length === 0 ? [] : [problemOfReconciliations(differing, lenderCode)]),
     ...owed.map((sum) => problemOfOwed(sum, lenderCode)),
     ...takenBack.map((sum) => problemOfTakenBack(sum, lenderCode)),
     ...rebooked.map((sum) => problemOfRebooked(sum, lenderCode)),

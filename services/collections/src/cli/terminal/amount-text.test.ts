@@ -1,6 +1,6 @@
 import { currency } from "@collections/money";
 import { expect, test } from "vitest";
-import { amountText } from "./amount-text.ts";
+import { amountText, grouped } from "./amount-text.ts";
 
 test.each([
   [12_500_050n, "INR", "1,25,000.50 INR"],
@@ -12,4 +12,12 @@ test.each([
   [0n, "INR", "0.00 INR"],
 ])("amountText groups %s minor units of %s as its readers do", (minor, code, text) => {
   expect(amountText(minor, currency(code))).toBe(text);
+});
+
+test.each([
+  ["125000.50", "INR", "1,25,000.50"],
+  ["-99999999999999999.01", "INR", "-99,99,99,99,99,99,99,999.01"],
+  ["5000", "JPY", "5,000"],
+])("grouped keeps each digit of %s %s", (decimal, code, text) => {
+  expect(grouped(decimal, code)).toBe(text);
 });

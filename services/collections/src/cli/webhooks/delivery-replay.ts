@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { newId, publicId, transaction } from "@collections/database";
+import { newId, parsePublicId, publicId, transaction } from "@collections/database";
 import { type Lender, listLenders, recordAct } from "@collections/lenders";
 import {
   cancelReplay,
@@ -14,13 +14,14 @@ import {
   type ReplayFilter,
   startReplay,
 } from "@collections/webhooks";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { momentText } from "../terminal/local-time.ts";
 import { deliveryNamed } from "./delivery-show.ts";
 import { type LocalMoment, readCount, readMoment, readReason } from "../terminal/read-options.ts";
+import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { endProgress, showProgress, tell } from "../terminal/terminal.ts";
-import { answer, idOf, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, idOf, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 
 const STATES = ["parked", "delivered"] as const satisfies ReplayableState[];
 const POLL_EVERY_MS = 500;
@@ -38,6 +39,10 @@ interface ReplayOptions {
   dryRun?: true;
   wait?: true;
   reason?: string;
+}
+
+interface ReplayListOptions extends PageOptions<string> {
+  lender: string;
 }
 
 /** Adds the commands `delivery replay`, `delivery replays` and `delivery cancel-replay`. */
@@ -71,12 +76,13 @@ Examples:
   pnpm collections delivery replay --lender ACME --since 24h --rate 20 --wait --reason "their outage is over"`,
     )
     .action((eventId: string | undefined, options: ReplayOptions) => replay(eventId, options));
-  delivery
+  const listCommand = delivery
     .command("replays")
     .requiredOption("--lender <code>", "the lender of the replays")
-    .description("List the last 50 replays of a lender with their progress.")
+    .description("List the replays of a lender with their progress, the newest first.");
+  withPageOptions(listCommand, readReplayId)
     .addHelpText("after", "\nExample:\n  pnpm collections delivery replays --lender ACME")
-    .action(({ lender }: { lender: string }) => withDatabase((operator) => list(operator, lender)));
+    .action((options: ReplayListOptions) => list(options));
   delivery
     .command("cancel-replay")
     .argument("<replay-id>", "replay_…")
@@ -180,25 +186,33 @@ async function untilEnded({ em }: Operator, { tenantId: lenderId, id }: Replay):
   }
 }
 
-async function list({ em }: Operator, code: string): Promise<void> {
-  const lender = await lenderNamed(em(), code);
-  const replays = await listReplays(em(), lender.id);
-  const rows = replays.map(
-    ({ id, state, done, total, ratePerSecond, states, stream: loan, kind, createdAt, requestedBy }) => [
-      publicId("replay", id),
-      state,
-      `${done} of ${total}`,
-      String(ratePerSecond),
-      [states.join("+"), kind, loan].filter(Boolean).join(" "),
-      momentText(createdAt, lender.timeZone),
-      requestedBy,
-    ],
-  );
-  const header = ["REPLAY", "STATE", "DONE", "A SECOND", "EVENTS", "CREATED", "BY"];
-  answer(
-    { lenderCode: lender.code, replays: replays.map((one) => shownReplay(one, lender.code)) },
-    rows.length === 0 ? "No replays." : table([header, ...rows]),
-  );
+async function list({ lender: code, limit, cursor, csv }: ReplayListOptions): Promise<void> {
+  const format = formatOf({ csv });
+  await withDatabase(async ({ em }) => {
+    const lender = await lenderNamed(em(), code);
+    const found = await listReplays(em(), lender.id, { after: cursor, limit: limit + 1 });
+    const replays = found.slice(0, limit);
+    printPage(format, {
+      name: "replays",
+      items: replays.map((one) => shownReplay(one, lender.code)),
+      nextCursor: found.length > limit ? publicId("replay", replays.at(-1)!.id) : null,
+      fields: [
+        ...(["replayId", "lenderCode", "state", "count", "done", "ratePerSecond", "filter", "requestedBy"] as const),
+        ...(["createdAt", "finishedAt"] as const),
+      ],
+      columns: {
+        REPLAY: ({ replayId }) => replayId,
+        STATE: ({ state }) => state,
+        DONE: ({ done, count }) => `${done} of ${count}`,
+        "A SECOND": ({ ratePerSecond }) => String(ratePerSecond),
+        EVENTS: ({ filter: { states, kind, loan } }) => [states.join("+"), kind, loan].filter(Boolean).join(" "),
+        CREATED: ({ createdAt }) => momentText(createdAt, lender.timeZone),
+        BY: ({ requestedBy }) => requestedBy,
+      },
+      none: "No replays.",
+      about: { lenderCode: lender.code },
+    });
+  });
 }
 
 async function cancel({ em }: Operator, given: string, reason: string): Promise<void> {
@@ -220,7 +234,7 @@ async function cancel({ em }: Operator, given: string, reason: string): Promise<
   throw notFound("replay", given);
 }
 
-function shownReplay(replay: Replay, lenderCode: string): object {
+function shownReplay(replay: Replay, lenderCode: string) {
   const {
     id,
     state,
@@ -250,4 +264,11 @@ function shownReplay(replay: Replay, lenderCode: string): object {
 
 function notUnderstood(detail: string): Refusal {
   return new Refusal("NOT_UNDERSTOOD", detail, EXIT.notUnderstood);
+}
+
+/** Reads a cursor of `delivery replays`: the id of the last replay of the previous page. */
+function readReplayId(text: string): string {
+  const id = parsePublicId("replay", text);
+  if (id !== undefined) return id;
+  throw new InvalidArgumentError("Expected the nextCursor of a page.");
 }

@@ -1,6 +1,7 @@
-import { onOneLine } from "@collections/flows";
+import { deliveriesOfLenders, onOneLine } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
-import { type DeliveryState, listDeliveries } from "@collections/webhooks";
+import { timeIn } from "@collections/local-time";
+import type { DeliveryState } from "@collections/webhooks";
 import { Command, Option } from "commander";
 import { addReplayCommands } from "./delivery-replay.ts";
 import { showCommand, shownDelivery } from "./delivery-show.ts";
@@ -52,13 +53,15 @@ async function list({ lender: code, loan, state, since, csv, ...others }: ListOp
   }
   await withDatabase(async ({ em }) => {
     const lender = code === undefined ? undefined : await lenderNamed(em(), code);
-    const codes = new Map((await listLenders(em())).map(({ id, code }) => [id, code]));
-    const page = await listDeliveries(
+    const timeZone = lender?.timeZone ?? machineTimeZone();
+    const lenders = lender ? [lender] : await listLenders(em());
+    const codes = new Map(lenders.map((one) => [one.id, one.code]));
+    const page = await deliveriesOfLenders(
       em(),
+      lenders,
       {
         ...others,
-        ...(lender && { tenantId: lender.id }),
-        ...(since && { since: since(lender?.timeZone ?? machineTimeZone()) }),
+        ...(since && { since: since(timeZone) }),
         ...(loan !== undefined && { stream: loan }),
         ...(state && { states: [state] }),
       },
@@ -82,6 +85,7 @@ async function list({ lender: code, loan, state, since, csv, ...others }: ListOp
         "settledAt",
       ],
       columns: {
+        [`CREATED (${timeZone})`]: ({ createdAt }) => timeIn(timeZone, new Date(createdAt)),
         EVENT: ({ eventId }) => eventId,
         LENDER: ({ lenderCode }) => lenderCode ?? "",
         KIND: ({ kind }) => kind,

@@ -1,10 +1,13 @@
-import { newId } from "@collections/database";
+import { caseByLoan, maskedPhone, storedLoanNumber } from "@collections/cases";
+import { newId, publicId, transaction } from "@collections/database";
 import { type MintLinkTestOutcome, onOneLine, testMintLink } from "@collections/flows";
-import { AmountLiteral } from "@collections/money";
+import { recordAct } from "@collections/lenders";
+import { AmountLiteral, readAmount } from "@collections/money";
 import type { TestedMint } from "@collections/payment-links";
 import { Command } from "commander";
 import { allowedForLinks } from "../../settings/link-hosts.ts";
-import { EXIT, Refusal } from "../terminal/refusal.ts";
+import { readReason } from "../terminal/read-options.ts";
+import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 import { answerLines } from "./attempt-words.ts";
 import { withOutbound } from "./with-webhook-sender.ts";
@@ -15,35 +18,76 @@ export function mintCommand(): Command {
     .argument("<lender>", "the lender's code")
     .argument("<loan>", "the loan whose borrower the call names")
     .option("--amount <amount>", "the amount of the link, in major units", "1")
+    .option("--with-contact", "show the borrower's full phone number in the request; needs --reason")
+    .option("--reason <text>", "the reason, for the audit log", readReason)
     .description("Call the mint endpoint once, as a test; the service stores no link and sends nothing.")
     .addHelpText(
       "after",
       `
-The lender sees an Idempotency-Key that begins with test_. A link that was minted exists at the lender.
+The lender sees an Idempotency-Key that begins with test_. A link that was minted exists at the lender. The lender gets the full
+phone number of the borrower; the output masks it, unless --with-contact is given.
 Exits with 1 when no link was minted.
 
 Example:
   pnpm collections endpoint mint ACME LN-1001 --json`,
     )
-    .action((code: string, loan: string, { amount }: { amount: string }) =>
-      withDatabase((operator) => mint(operator, code, { loan, amount: new AmountLiteral(amount) })),
-    );
+    .action((code: string, loan: string, options: MintOptions) => {
+      if (options.withContact && options.reason === undefined) {
+        const detail = "--with-contact needs --reason: the audit log records who saw the contact data, and why.";
+        throw new Refusal("REQUIRED", detail, EXIT.notUnderstood);
+      }
+      return withDatabase((operator) => mint(operator, { code, loan }, options));
+    });
+}
+
+interface MintOptions {
+  amount: string;
+  withContact?: true;
+  reason?: string;
 }
 
 async function mint(
   operator: Operator,
-  code: string,
-  { loan, amount }: { loan: string; amount: AmountLiteral },
+  { code, loan }: { readonly code: string; readonly loan: string },
+  { amount, withContact, reason }: MintOptions,
 ): Promise<void> {
   const { config, database, vault, em } = operator;
   const lender = await lenderNamed(em(), code);
   const settings = { allow: allowedForLinks(config), mintTimeoutMs: config.mintTimeoutMs };
+  const stored = await storedLoanNumber(em(), lender.id, loan);
+  const theCase = await caseByLoan(em(), lender.id, stored);
+  if (!theCase) throw notFound("loan", loan);
+  const literal = new AmountLiteral(amount);
+  const reading = readAmount(literal, theCase.currency);
+  if ("fault" in reading) throw new Refusal(reading.fault, reading.detail, EXIT.notUnderstood);
+  // Recorded before the call, because the call sends the borrower's contact data to the lender.
+  await transaction(em(), async (tx) => {
+    const data = { loan: stored, amount };
+    recordAct(tx, { lenderId: lender.id, act: "endpoint.mint_tested", reason, data });
+    const seen = { loan: stored, cases: [publicId("case", theCase.id)] };
+    if (withContact) recordAct(tx, { lenderId: lender.id, act: "contact.revealed", reason, data: seen });
+  });
+  const request = { lenderId: lender.id, loan: stored, amount: literal, id: newId() };
   const outcome = await withOutbound(operator, (parts) =>
-    testMintLink({ database, vault, ...parts, ...settings }, { lenderId: lender.id, loan, amount, id: newId() }),
+    testMintLink({ database, vault, ...parts, ...settings }, request),
   );
-  const tested = testedOf(outcome);
+  const made = testedOf(outcome);
+  const tested = withContact ? made : withoutContact(made);
   answer({ lenderCode: lender.code, minted: tested.link !== null, ...tested }, textOf(tested));
   if (tested.link === null) process.exitCode = EXIT.refused;
+}
+
+/** Masks the borrower's phone number in the request, and where the lender's answer repeats it. */
+function withoutContact(tested: TestedMint): TestedMint {
+  const { borrowerPhone } = JSON.parse(tested.request.body) as { borrowerPhone: string };
+  const masked = (text: string) =>
+    borrowerPhone === "" ? text : text.replaceAll(borrowerPhone.slice(1), maskedPhone(borrowerPhone));
+  const { request, response } = tested;
+  return {
+    ...tested,
+    request: { ...request, body: masked(request.body) },
+    response: response && { ...response, body: masked(response.body) },
+  };
 }
 
 /** Returns the test. Throws a Refusal if no call was made. */

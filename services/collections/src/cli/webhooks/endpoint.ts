@@ -14,6 +14,7 @@ import {
 } from "@collections/webhooks";
 import { Command } from "commander";
 import { pingTo } from "../../worker/callbacks.ts";
+import { counted } from "../terminal/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { mintCommand } from "./endpoint-mint.ts";
 import { answerLines, type Failure, wordsFor } from "./attempt-words.ts";
@@ -36,12 +37,15 @@ export function endpointCommand(): Command {
   endpoint
     .command("probe")
     .argument("<lender>", "the lender's code")
+    .option("--reason <text>", "the reason, for the audit log", readReason)
     .description("Send a signed ping to the callback now; a 2xx ends its suspension.")
     .addHelpText(
       "after",
       "\nExits with 1 when the ping was not acknowledged.\n\nExample:\n  pnpm collections endpoint probe ACME",
     )
-    .action((code: string) => withDatabase((operator) => probe(operator, code)));
+    .action((code: string, { reason }: { reason?: string }) =>
+      withDatabase((operator) => probe(operator, code, reason)),
+    );
   endpoint.addCommand(mintCommand());
   endpoint
     .command("resume")
@@ -74,9 +78,14 @@ async function show({ em }: Operator, code: string): Promise<void> {
   );
 }
 
-async function probe(operator: Operator, code: string): Promise<void> {
+async function probe(operator: Operator, code: string, reason: string | undefined): Promise<void> {
   const { em, config } = operator;
   const { lender, status: before } = await endpointNamed(em(), code);
+  // Recorded before the ping, because a ping that is acknowledged ends a suspension.
+  await transaction(em(), async (tx) => {
+    const data = { url: before.url, state: before.state, waiting: before.waiting };
+    recordAct(tx, { lenderId: lender.id, act: "endpoint.probed", reason, data });
+  });
   const tested = await withWebhookSender(operator, (sender) =>
     testEndpoint(em(), sender, pingTo(lender, config.environment)),
   );
@@ -132,7 +141,7 @@ async function endpointNamed(
 }
 
 function headline({ url, state, consecutiveFailures, waiting, parked }: EndpointStatus): string {
-  const words = `${consecutiveFailures} failures in a row, ${waiting} events waiting, ${parked} parked`;
+  const words = `${counted(consecutiveFailures, "failure")} in a row, ${counted(waiting, "event")} waiting, ${parked} parked`;
   return `${url ?? "no callback is registered"}\n${state}: ${words}.`;
 }
 
