@@ -5,6 +5,7 @@ import { fieldPartnersSchema } from "@collections/field-partners/schema";
 import { flowsSchema } from "@collections/flows/schema";
 import { bookingsSchema } from "@collections/bookings/schema";
 import { lendersSchema } from "@collections/lenders/schema";
+import { operatorsSchema } from "@collections/operators/schema";
 import { paymentLinksSchema } from "@collections/payment-links/schema";
 import { rateLimitsSchema } from "@collections/rate-limits/schema";
 import { webhooksSchema } from "@collections/webhooks/schema";
@@ -20,4 +21,5 @@ export const schemas: PackageSchema[] = [
   webhooksSchema,
   flowsSchema,
   rateLimitsSchema,
+  operatorsSchema,
 ];

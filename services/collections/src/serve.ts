@@ -1,11 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isPlainText, migrate } from "@collections/database";
+import { isPlainText, migrate, transaction } from "@collections/database";
 import { checkMasterKey } from "@collections/lenders";
+import { createSignInLink, OPERATOR_ROLES } from "@collections/operators";
+import type { App } from "./app.ts";
 import { checkAnchorFile } from "./anchors/file.ts";
 import { createApp } from "./start/create-app.ts";
 import { explain } from "./cli/terminal/refusal.ts";
 import { tell } from "./cli/terminal/terminal.ts";
 import { readConfig } from "./settings/config.ts";
+import { consoleUrl, signInUrl } from "./settings/console-url.ts";
 import { keepExtraCertificates } from "./start/extra-certificates.ts";
 import { type HttpServer, startHttpServer } from "./start/http-server.ts";
 import { essentials } from "./settings/local-data.ts";
@@ -101,6 +104,19 @@ async function main(): Promise<void> {
   announce(server, config.role);
   if (config.isSandbox && config.role !== "worker") {
     log.info({ app: `${server.url}/app` }, "the field partner's app is served; sign-in codes appear in this log");
+    if (config.hasConsole) await logSignInLink(app, server.url);
+  }
+}
+
+/** Writes a link to the log with which one operator can sign in to the console of a sandbox, with all roles. */
+async function logSignInLink({ config, database, log }: App, url: string): Promise<void> {
+  const given = { name: "Sandbox", roles: OPERATOR_ROLES };
+  try {
+    const { token, expiresAt } = await transaction(database.em(), (tx) => createSignInLink(tx, given, new Date()));
+    const console = signInUrl(consoleUrl(config, url), token);
+    log.info({ console, expiresAt }, "the operators' console is served; the link signs in once, within five minutes");
+  } catch (error) {
+    log.warn({ error }, "no sign-in link was created; create one with: collections operator link");
   }
 }
 

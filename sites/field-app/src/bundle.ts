@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PALETTE } from "@collections/web-pages";
 
 /** The style sheets in their order: later ones override earlier ones. */
 const STYLES = ["base.css", "frame.css", "controls.css", "parts.css", "cases.css", "door.css", "contrast.css"];
@@ -29,11 +30,10 @@ export async function workerScript(): Promise<ServedFile> {
   return { path: "/offline.js", text: await script("worker") };
 }
 
-/** Returns all style sheets as one file. */
+/** Returns the palette of all sites and all style sheets as one file. */
 export async function appStyles(): Promise<ServedFile> {
-  const sheets = await Promise.all(
-    STYLES.map((name) => readFile(new URL(`./assets/${name}`, import.meta.url), "utf8")),
-  );
+  const files = [PALETTE, ...STYLES.map((name) => new URL(`./assets/${name}`, import.meta.url))];
+  const sheets = await Promise.all(files.map((file) => readFile(file, "utf8")));
   return hashed("app", "css", sheets.join("\n"));
 }
 

@@ -4,8 +4,11 @@ import type { Response } from "express";
 /** The hosts that a page's scripts may connect to: none, or this service. */
 export type MayConnect = "'none'" | "'self'";
 
+/** Whether browsers may cache a page: `no-cache` revalidates it each time, and `no-store` is for pages with personal data. */
+export type Caching = "no-cache" | "no-store";
+
 /**
- * Sends a page. Browsers cache it and revalidate it each time. The page loads nothing from other hosts.
+ * Sends a page. By default browsers cache it and revalidate it each time. The page loads nothing from other hosts.
  *
  * @param more directives of the Content-Security-Policy that are added, or that replace those of every page
  */
@@ -14,11 +17,12 @@ export function answerPage(
   html: string,
   mayConnect: MayConnect = "'none'",
   more: Readonly<Record<string, string>> = {},
+  caching: Caching = "no-cache",
 ): void {
   response.set({
     "Content-Security-Policy": policy(mayConnect, more),
-    "Cache-Control": "no-cache",
-    ETag: etagOf(html),
+    "Cache-Control": caching,
+    ...(caching === "no-cache" && { ETag: etagOf(html) }),
   });
   response.type("html").send(html);
 }

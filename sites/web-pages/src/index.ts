@@ -1,4 +1,4 @@
-export { answerPage, type MayConnect } from "./answer-page.ts";
+export { answerPage, type Caching, type MayConnect } from "./answer-page.ts";
 export {
   BrowserModuleError,
   type BrowserModules,
@@ -9,6 +9,7 @@ export {
   sourceFolder,
   type SourceFolders,
 } from "./browser-modules.ts";
+export { PALETTE } from "./palette.ts";
 export { escapeHtml } from "./html.ts";
 export { madeOnce } from "./made-once.ts";
 export { staticFiles } from "./static-files.ts";

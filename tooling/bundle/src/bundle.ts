@@ -22,6 +22,7 @@ export const BUNDLES = join(SERVICE, "dist");
  * modules. GraphiQL is larger than all other parts together, and the service imports it only for its page.
  */
 const SEPARATE = [
+  "@collections/console",
   "@collections/docs-site",
   "@collections/field-app",
   "@collections/postgres",

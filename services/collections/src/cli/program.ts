@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   sandbox: async () => (await import("./lender/sandbox.ts")).sandboxCommand(),
   today: async () => (await import("./lender/today.ts")).todayCommand(),
   audit: async () => (await import("./service/audit.ts")).auditCommand(),
+  operator: async () => (await import("./service/operator.ts")).operatorCommand(),
   doctor: async () => (await import("./service/doctor.ts")).doctorCommand(),
   ledger: async () => (await import("./ledger/ledger.ts")).ledgerCommand(),
   payment: async () => (await import("./payment/payment.ts")).paymentCommand(),

@@ -43,6 +43,10 @@ export interface Config {
   masterKey: string | undefined;
   masterKeyPrevious: string | undefined;
   publicBasePath: string;
+  /** The origin of the console's URLs, such as `https://desk.example`; undefined if `PUBLIC_URL` is not set. */
+  publicUrl: string | undefined;
+  /** Whether the operators' console is served at `/console`. */
+  hasConsole: boolean;
   /**
    * The start of the URL of each documentation page, without a slash at the end. It is a path if `DOCUMENTATION_URL` is
    * not set: the service then serves the pages below `publicBasePath`.
@@ -154,6 +158,15 @@ const documentationUrl = z
   .transform((url) => url.replace(/\/+$/, ""))
   .optional();
 
+const publicUrl = z
+  .url({ protocol: /^https?$/, hostname: /./, error: "takes an origin such as https://desk.example" })
+  .refine(
+    (url) => !URL.canParse(url) || new URL(url).origin === url.replace(/\/$/, ""),
+    "takes an origin without a path: PUBLIC_BASE_PATH is added",
+  )
+  .transform((url) => url.replace(/\/$/, ""))
+  .optional();
+
 /**
  * A whole number in decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, although they are
  * likely mistakes.
@@ -190,6 +203,8 @@ const settings = z.object({
     .string()
     .regex(/^(\/[^/?#]+)*$/, "must be a path such as /collections, without a slash at the end")
     .default(""),
+  PUBLIC_URL: publicUrl,
+  CONSOLE: z.enum(["on", "off"], { error: "must be one of on, off" }).optional(),
   DOCUMENTATION_URL: documentationUrl,
   OUTBOUND_ALLOW: z
     .string()
@@ -287,6 +302,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     masterKey: value.MASTER_KEY?.toLowerCase(),
     masterKeyPrevious: value.MASTER_KEY_PREVIOUS?.toLowerCase(),
     publicBasePath: value.PUBLIC_BASE_PATH,
+    publicUrl: value.PUBLIC_URL,
+    hasConsole: value.CONSOLE === undefined ? isSandbox(value.ENVIRONMENT) : value.CONSOLE === "on",
     documentationUrl: value.DOCUMENTATION_URL ?? value.PUBLIC_BASE_PATH,
     outboundAllow: value.OUTBOUND_ALLOW,
     webhookLadder: value.WEBHOOK_LADDER,
@@ -403,7 +420,12 @@ function lacksOperationsFile(given: Record<string, string | undefined>): boolean
 }
 
 function missingInProduction(given: Record<string, string | undefined>): string[] {
-  return ["DATABASE_URL", "MASTER_KEY"]
+  const problems = ["DATABASE_URL", "MASTER_KEY"]
     .filter((name) => given[name] === undefined)
     .map((name) => `${name} is required where ENVIRONMENT is not a sandbox`);
+  // Without it, anybody who chooses the Host header would choose the origin that the console accepts forms from.
+  if (given["CONSOLE"] === "on" && given["PUBLIC_URL"] === undefined) {
+    problems.push("PUBLIC_URL is required where CONSOLE is on and ENVIRONMENT is not a sandbox");
+  }
+  return problems;
 }

@@ -7,8 +7,8 @@ import { ENDPOINTS } from "../rest/v1/endpoints.ts";
 import { whatsappCallback } from "../rest/whatsapp-callback.ts";
 
 /**
- * Serves everything that lenders and field partners use: both APIs, the callback of WhatsApp, the documentation, and in a
- * sandbox the field partner's app. `close` ends the open subscriptions.
+ * Serves everything that lenders and field partners use: both APIs, the callback of WhatsApp, the documentation, in a
+ * sandbox the field partner's app, and where it is on the operators' console. `close` ends the open subscriptions.
  *
  * @param operationMs the time limit of one operation of the app's API
  */
@@ -18,6 +18,8 @@ export function serveApis(web: Express, app: App, operationMs: number): { close(
   web.use("/graphql", graphql.handler);
   if (config.isSandbox)
     web.use(onFirstRequest(FIELD_APP, async () => (await import("@collections/field-app")).fieldApp(config)));
+  if (config.hasConsole)
+    web.use(onFirstRequest(CONSOLE, async () => (await import("./console.ts")).createConsole(app)));
   // A person who opens the service's address in a browser is led to the documentation, which every deployment serves.
   web.get("/", (_, response) => response.redirect(302, `${config.documentationUrl}/docs`));
   const openApi = (basePath: string) => openApiDocument(basePath, config.documentationUrl);
@@ -29,6 +31,7 @@ export function serveApis(web: Express, app: App, operationMs: number): { close(
 }
 
 const FIELD_APP = /^\/app(?:\/|$)/;
+const CONSOLE = /^\/console(?:\/|$)/;
 const DOCUMENTATION = /^\/(?:docs|errors|openapi\.json|llms\.txt)(?:\/|$)/;
 
 /** Loads a site at the first request for one of its paths, because a server starts sooner without its modules. */

@@ -16,6 +16,7 @@ import {
 import { forgetGoneCases, forgetQueuedRequests } from "@collections/cases";
 import { deleteExpired, otpQueue } from "@collections/field-partners";
 import { listLenders, recordKeyUse } from "@collections/lenders";
+import { deleteEndedSessions } from "@collections/operators";
 import { startWebhooks, type Webhooks } from "@collections/webhooks";
 import { databaseTime, every, type FailedJobs, failedJobs, oneAfterAnother, transaction } from "@collections/database";
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
@@ -76,6 +77,7 @@ export async function startWorker(app: App): Promise<Worker> {
     every(app.config.ledgerAnchorIntervalMs, log, "anchor the hash chains", () => anchorChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => deleteExpired(tx, new Date()));
+      await transaction(database.em(), (tx) => deleteEndedSessions(tx, new Date()));
       await runLeftoverRequests(app);
       await transaction(database.em(), (tx) => forgetQueuedRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));

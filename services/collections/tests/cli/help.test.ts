@@ -36,6 +36,7 @@ test("the program has every documented command", async () => {
     ledger: "statement extend verify anchor-keys",
     payment: "show reverse move reconcile reconciliations reconciliation",
     audit: "list",
+    operator: "link list revoke",
     payout: "due preview record list show",
     "master-key": "rotate replace-lost",
     "persisted-operations": "make",
@@ -101,6 +102,8 @@ test.each<[string, RegExp]>([
   ["payout record fp_1 --reference \u0007", /Expected 1 to 64 printable ASCII characters/],
   ["payout record fp_1 --currency JPY --reference U1 --paid-on 2026-11-21 --amount 1.5", /JPY takes no decimals/],
   ["payout preview fp_1 --until today", /"today" is not a day such as 2026-11-20. Expected a local time/],
+  ["operator link", /required option '--name <name>' not specified/],
+  ["operator link --name Asha --role admin", /Allowed choices are viewer, operator, money/],
   ["endpoint resume ACME", /required option '--reason <text>' not specified/],
 ])("the command line %j exits with 2 and says why", async (line, reason) => {
   const program = await createProgram();

@@ -46,6 +46,9 @@ const mistakes: [string, string, string][] = [
   ],
   ["MASTER_KEY", "a".repeat(63), `MASTER_KEY ${KEY}`],
   ["MASTER_KEY_PREVIOUS", "g".repeat(64), `MASTER_KEY_PREVIOUS ${KEY}`],
+  ["PUBLIC_URL", "desk.example", "PUBLIC_URL takes an origin such as https://desk.example"],
+  ["PUBLIC_URL", "https://desk.example/x", "PUBLIC_URL takes an origin without a path: PUBLIC_BASE_PATH is added"],
+  ["CONSOLE", "yes", "CONSOLE must be one of on, off"],
   ["PUBLIC_BASE_PATH", "/a/", "PUBLIC_BASE_PATH must be a path such as /collections, without a slash at the end"],
   ["DOCUMENTATION_URL", "docs.lender.example", "DOCUMENTATION_URL takes a URL such as https://docs.lender.example"],
   [
@@ -133,6 +136,16 @@ test.each([
 ])("DOCUMENTATION_URL=%s is rejected, because paths are appended to the URL", (url) => {
   expect(problemsOf({ DOCUMENTATION_URL: url })).toEqual([
     "DOCUMENTATION_URL takes a URL without a user name, a query or a fragment, because paths are appended to it",
+  ]);
+});
+
+test("the console is on in a sandbox, and in production if CONSOLE is on and PUBLIC_URL is set", () => {
+  const live = { ENVIRONMENT: "live", DATABASE_URL: "postgres://app@db/collections", MASTER_KEY: "AB".repeat(32) };
+  expect([{}, { CONSOLE: "off" }, live].map((env) => readConfig(env).hasConsole)).toEqual([true, false, false]);
+  const on = { ...live, CONSOLE: "on", PUBLIC_URL: "https://desk.example/" };
+  expect(readConfig(on)).toMatchObject({ hasConsole: true, publicUrl: "https://desk.example" });
+  expect(problemsOf({ ...live, CONSOLE: "on" })).toEqual([
+    "PUBLIC_URL is required where CONSOLE is on and ENVIRONMENT is not a sandbox",
   ]);
 });
 

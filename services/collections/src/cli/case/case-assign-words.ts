@@ -3,7 +3,7 @@ import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partne
 import type { CaseMoveOutcome } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { type CurrencyCode, toDecimal } from "@collections/money";
-import { withCurrency } from "../terminal/amount-text.ts";
+import { withCurrency } from "../../desk/amount-text.ts";
 import { table } from "../terminal/with-database.ts";
 
 /** The cases that one person gets in one currency. `outstandingMinor` is in minor units. */

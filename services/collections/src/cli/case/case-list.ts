@@ -5,7 +5,7 @@ import { listLenders, recordAct } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { toDecimal } from "@collections/money";
 import { type Command, InvalidArgumentError } from "commander";
-import { withCurrency } from "../terminal/amount-text.ts";
+import { withCurrency } from "../../desk/amount-text.ts";
 import { machineTimeZone } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readReason } from "../terminal/read-options.ts";

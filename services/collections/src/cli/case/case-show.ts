@@ -6,7 +6,7 @@ import { timeIn } from "@collections/local-time";
 import { toDecimal } from "@collections/money";
 import type { Command } from "commander";
 import { actorText, shownActor } from "../terminal/acting-operator.ts";
-import { grouped, withCurrency } from "../terminal/amount-text.ts";
+import { grouped, withCurrency } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";

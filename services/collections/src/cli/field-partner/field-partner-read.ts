@@ -10,7 +10,7 @@ import {
 } from "@collections/field-partners";
 import { toDecimal } from "@collections/money";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { withCurrency } from "../terminal/amount-text.ts";
+import { withCurrency } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { notFound } from "../terminal/refusal.ts";

@@ -5,7 +5,7 @@ import { listLenders, recordAct } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { Command } from "commander";
 import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";
-import { grouped } from "../terminal/amount-text.ts";
+import { grouped } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageFormat, printPage } from "../terminal/page-options.ts";
 import { readReason } from "../terminal/read-options.ts";

@@ -1,9 +1,10 @@
 import { DISPOSITIONS } from "@collections/cases";
-import { type DayFigures, figuresOfDay, figuresOfLenders, type LenderFigures } from "@collections/flows";
+import { figuresOfDay, figuresOfLenders, type LenderFigures } from "@collections/flows";
 import { dayIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
-import { withCurrency } from "../terminal/amount-text.ts";
+import { withCurrency } from "../../desk/amount-text.ts";
+import { shownDay, type ShownDay, type ShownFigures, shownFigures, type ShownSum } from "../../desk/figures.ts";
 import { counted } from "../terminal/counted.ts";
 import { formatOf, printPage } from "../terminal/page-options.ts";
 import { readCount, readDay } from "../terminal/read-options.ts";
@@ -68,66 +69,6 @@ async function figuresFor({ em }: Operator, { lender: code, day, limit, cursor }
   if (code === undefined) return figuresOfLenders(em(), { day, now, after: cursor, limit });
   const lender = await lenderNamed(em(), code);
   return { items: [await figuresOfDay(em(), lender, day ?? dayIn(lender.timeZone, now))], next: null };
-}
-
-/** Returns the figures of a lender as `--json` shows them. */
-function shownFigures({ lender, day, dayBefore, unassignedCases, endpoints }: LenderFigures) {
-  return {
-    lenderCode: lender.code,
-    timeZone: lender.timeZone,
-    day: shownDay(day),
-    dayBefore: shownDay(dayBefore),
-    unassignedCases,
-    endpoints,
-  };
-}
-
-type ShownFigures = ReturnType<typeof shownFigures>;
-type ShownDay = ShownFigures["day"];
-
-interface ShownSum {
-  readonly count: number;
-  readonly amounts: readonly { readonly amount: string; readonly currency: CurrencyCode }[];
-}
-
-/** Returns the figures of a day as `--json` shows them. Amounts are decimals, one for each currency of the payments. */
-function shownDay(figures: DayFigures) {
-  const { day, payments, reversals, deductions, reconciliations, visits, promises, links } = figures;
-  const { activeFieldPartners } = figures;
-  return {
-    day,
-    payments: shownSum(
-      payments.map(({ payments: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
-    ),
-    reversals: shownSum(
-      reversals.map(({ reversals: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
-    ),
-    deductions: shownSum(
-      deductions.map(({ deductions: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
-    ),
-    reconciliations,
-    excess: shownSum(
-      payments
-        .filter(({ withExcess }) => withExcess > 0)
-        .map(({ withExcess: count, excessMinor: amountMinor, currency }) => ({ count, amountMinor, currency })),
-    ),
-    visits: {
-      count: sum(visits.map((one) => one.visits)),
-      byDisposition: Object.fromEntries(visits.map(({ disposition, visits: count }) => [disposition, count])),
-    },
-    promises,
-    paymentLinks: links,
-    activeFieldPartners,
-  };
-}
-
-function shownSum(
-  sums: readonly { readonly count: number; readonly amountMinor: bigint; readonly currency: CurrencyCode }[],
-): ShownSum {
-  return {
-    count: sum(sums.map(({ count }) => count)),
-    amounts: sums.map(({ amountMinor, currency }) => ({ amount: toDecimal(amountMinor, currency), currency })),
-  };
 }
 
 /** A row of the table: its label, and its cell in the column of a day. */
@@ -235,10 +176,6 @@ function csvLine(lenderCode: string, day: string, figure: string, count: number)
 function sumText({ count, amounts }: ShownSum): string {
   const texts = amounts.map(({ amount, currency }) => withCurrency(amount, currency));
   return [String(count), ...(texts.length === 0 ? [] : [texts.join(" + ")])].join(": ");
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
 }
 
 /** Reads a cursor of `today`: the code of the last lender of the previous page. */

@@ -4,7 +4,7 @@ import type { PaymentHistory } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { namesOf, shownRecord } from "./payment-words.ts";
-import { grouped, withCurrency } from "../terminal/amount-text.ts";
+import { grouped, withCurrency } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 

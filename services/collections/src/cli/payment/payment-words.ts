@@ -6,7 +6,7 @@ import type { ConfirmationEffects, MoveOutcome, ReversalEffects, ReversalOutcome
 import type { Lender } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { linkById } from "@collections/payment-links";
-import { grouped, withCurrency } from "../terminal/amount-text.ts";
+import { grouped, withCurrency } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 
 type Done = Exclude<ReversalOutcome, { kind: "refused" }>;

@@ -11,7 +11,7 @@ import type { Reconciliation, UnconfirmedRow } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { instantOf, timeIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
-import { amountText } from "../terminal/amount-text.ts";
+import { amountText } from "../../desk/amount-text.ts";
 import { counted } from "../terminal/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";

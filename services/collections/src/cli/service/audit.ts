@@ -1,8 +1,9 @@
 import { publicId } from "@collections/database";
-import { listAudit, type ListedAct, onOneLine } from "@collections/flows";
+import { onOneLine } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { Command, InvalidArgumentError } from "commander";
+import { type AuditedAct, listWholeAudit } from "../../desk/audit.ts";
 import { actorText, shownActor } from "../terminal/acting-operator.ts";
 import { machineTimeZone } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
@@ -21,7 +22,9 @@ interface ListOptions extends PageOptions<string> {
 /** `audit …`: list what was done, and why. */
 export function auditCommand(): Command {
   const command = new Command("audit").description("Show what operators and field partners have done.");
-  const list = command.command("list").description("List the recorded actions on lenders and about field partners.");
+  const list = command
+    .command("list")
+    .description("List the recorded actions on lenders, and about field partners and operators.");
   withPageOptions(list, readCursor)
     .option("--lender <code>", "only actions on this lender and its cases")
     .option("--field-partner <id>", "only actions about this person")
@@ -54,8 +57,9 @@ async function listEntries(options: ListOptions): Promise<void> {
     const lenders =
       code !== undefined ? [await lenderNamed(em(), code)] : personId === undefined ? await listLenders(em()) : [];
     const timeZone = lenders.length === 1 ? lenders[0]!.timeZone : machineTimeZone();
-    const found = await listAudit(em(), {
+    const found = await listWholeAudit(em(), {
       lenders,
+      hasOperators: code === undefined && personId === undefined,
       fieldPartner: code !== undefined ? null : personId === undefined ? "all" : { id: personId },
       act,
       actor: by === undefined ? undefined : `operator:${by}`,
@@ -67,11 +71,12 @@ async function listEntries(options: ListOptions): Promise<void> {
       name: "entries",
       items: found.slice(0, limit).map(shownEntry),
       nextCursor: found.length > limit ? found[limit - 1]!.id : null,
-      fields: ["at", "lenderCode", "fieldPartnerId", "fieldPartnerName", "act", "by", "reason", "data"],
+      fields: ["at", "lenderCode", "fieldPartnerId", "fieldPartnerName", "operator", "act", "by", "reason", "data"],
       columns: {
         [`TIME (${timeZone})`]: ({ at }) => timeIn(timeZone, new Date(at)),
         LENDER: ({ lenderCode }) => lenderCode ?? "",
         "FIELD PARTNER": ({ fieldPartnerName, fieldPartnerId }) => fieldPartnerName ?? fieldPartnerId ?? "",
+        OPERATOR: ({ operator }) => operator ?? "",
         ACT: (entry) => entry.act,
         BY: ({ by, fieldPartnerName }) => (by?.startsWith("field_partner:") && fieldPartnerName) || actorText(by),
         REASON: ({ reason }) => onOneLine(reason ?? ""),
@@ -82,12 +87,13 @@ async function listEntries(options: ListOptions): Promise<void> {
   });
 }
 
-function shownEntry({ at, lender, fieldPartner, act, actor, reason, data }: ListedAct) {
+function shownEntry({ at, lender, fieldPartner, operator, act, actor, reason, data }: AuditedAct) {
   return {
     at: at.toISOString(),
     lenderCode: lender?.code ?? null,
     fieldPartnerId: fieldPartner && publicId("fp", fieldPartner.id),
     fieldPartnerName: fieldPartner?.displayName ?? null,
+    operator,
     act,
     by: shownActor(actor),
     reason,
@@ -102,7 +108,7 @@ const MOST_OF_VALUE = 120;
  * Returns the beginning of an entry's data. If the entry has changes of settings, returns each of them with the old and
  * the new value. `--json` and `--csv` have everything.
  */
-function dataText({ changes, ...data }: ListedAct["data"]): string {
+function dataText({ changes, ...data }: AuditedAct["data"]): string {
   if (typeof changes === "object" && changes !== null) return Object.entries(changes).map(changeText).join("; ");
   const text = Object.entries(data)
     .map(([name, value]) => `${name} ${valueText(value)}`)

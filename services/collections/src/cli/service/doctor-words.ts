@@ -6,7 +6,7 @@ import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { OwnMintFaults } from "@collections/payment-links";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
 import type { Config } from "../../settings/config.ts";
-import { amountText } from "../terminal/amount-text.ts";
+import { amountText } from "../../desk/amount-text.ts";
 import { counted } from "../terminal/counted.ts";
 
 /** A problem that doctor found, and its remedy. */

@@ -1,5 +1,5 @@
 import { toDecimal } from "@collections/money";
-import { amountText } from "./amount-text.ts";
+import { amountText } from "../../desk/amount-text.ts";
 import type { AmountRange } from "../../table-file/column-reading.ts";
 import { separatorName } from "../../table-file/columns.ts";
 import type { SurveyedColumn, SurveyedFile } from "../../table-file/survey.ts";

@@ -1,0 +1,8 @@
+// Declarations that the examples in the docstrings use. The examples are compiled together with this file.
+
+import { type EntityManager, transaction, type Tx } from "@collections/database";
+
+declare const em: EntityManager;
+declare const tx: Tx;
+declare const now: Date;
+declare const token: string;

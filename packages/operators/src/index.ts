@@ -1,0 +1,20 @@
+export { actsOnOperators, type OperatorAuditFilter, type ListedOperatorAct } from "./audit.ts";
+export { deleteEndedSessions } from "./delete-ended.ts";
+export { InvalidOperatorError, operatorName } from "./operator-name.ts";
+export { OPERATOR_ROLES, type OperatorRole } from "./role.ts";
+export {
+  endOperatorSession,
+  openOperatorSessions,
+  type OperatorSession,
+  type RevokedAccess,
+  revokeOperator,
+  signedInOperator,
+} from "./session.ts";
+export {
+  createSignInLink,
+  type NewSignInLink,
+  SIGN_IN_LINK_TTL_MS,
+  type SignInLink,
+  signInByLink,
+  usableSignInLink,
+} from "./sign-in-link.ts";

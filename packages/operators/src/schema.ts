@@ -1,0 +1,112 @@
+import type { Actor, PackageSchema } from "@collections/database";
+import { defineEntity, p } from "@mikro-orm/core";
+import type { OperatorRole } from "./role.ts";
+
+/** A link with which an operator signs in once. `tokenHash` is the SHA-256 of the token in the link. */
+export const SignInLinkEntity = defineEntity({
+  name: "OperatorSignInLink",
+  schema: "operators",
+  tableName: "sign_in_link",
+  properties: {
+    id: p.uuid().primary(),
+    tokenHash: p.blob(),
+    operator: p.text(),
+    roles: p.array().columnType("text[]").$type<OperatorRole[]>(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    expiresAt: p.datetime().columnType("timestamptz"),
+    usedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    revokedAt: p.datetime().columnType("timestamptz").strictNullable(),
+  },
+});
+
+/** One sign-in of an operator. `tokenHash` is the SHA-256 of the token in the cookie. */
+export const OperatorSessionEntity = defineEntity({
+  name: "OperatorSession",
+  schema: "operators",
+  tableName: "session",
+  properties: {
+    id: p.uuid().primary(),
+    tokenHash: p.blob(),
+    operator: p.text(),
+    roles: p.array().columnType("text[]").$type<OperatorRole[]>(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    /** The time of a request. It is updated once a minute at most. */
+    lastSeenAt: p.datetime().columnType("timestamptz"),
+    expiresAt: p.datetime().columnType("timestamptz"),
+    endedAt: p.datetime().columnType("timestamptz").strictNullable(),
+  },
+});
+
+/** An action that concerns an operator's access. The table is append-only. */
+export const OperatorAuditEntryEntity = defineEntity({
+  name: "OperatorAuditEntry",
+  schema: "operators",
+  tableName: "audit_entry",
+  properties: {
+    id: p.uuid().primary(),
+    /** The name of the operator whom the action concerns. */
+    operator: p.text(),
+    act: p.text(),
+    reason: p.text().strictNullable(),
+    data: p.json<Readonly<Record<string, unknown>>>(),
+    at: p.datetime().columnType("timestamptz"),
+    actor: p.text().$type<Actor>(),
+  },
+});
+
+/**
+ * The PostgreSQL schema `operators`: sign-in links, sessions and the audit of them.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [operatorsSchema] });
+ */
+export const operatorsSchema: PackageSchema = {
+  name: "operators",
+  entities: [SignInLinkEntity, OperatorSessionEntity, OperatorAuditEntryEntity],
+  migrations: [
+    {
+      name: "0001",
+      statements: [
+        `create schema operators`,
+        `create table operators.sign_in_link (
+          id uuid primary key,
+          token_hash bytea not null unique,
+          operator text not null,
+          roles text[] not null check (roles <@ '{viewer,operator,money}' and cardinality(roles) > 0),
+          created_at timestamptz not null,
+          expires_at timestamptz not null,
+          used_at timestamptz,
+          revoked_at timestamptz
+        )`,
+        `create index on operators.sign_in_link (expires_at)`,
+        `create table operators.session (
+          id uuid primary key,
+          token_hash bytea not null unique,
+          operator text not null,
+          roles text[] not null check (roles <@ '{viewer,operator,money}' and cardinality(roles) > 0),
+          created_at timestamptz not null,
+          last_seen_at timestamptz not null,
+          expires_at timestamptz not null,
+          ended_at timestamptz
+        )`,
+        `create index on operators.session (expires_at)`,
+        `create table operators.audit_entry (
+          id uuid primary key,
+          operator text not null,
+          act text not null,
+          reason text,
+          data jsonb not null,
+          at timestamptz not null,
+          actor text not null
+        )`,
+        `create index on operators.audit_entry (actor, id)`,
+      ],
+    },
+  ],
+  appendOnly: ["operators.audit_entry"],
+  undistributed: ["sign_in_link", "session", "audit_entry"].map((name) => ({
+    table: `operators.${name}`,
+    as: "local",
+    because: "operators work for all lenders",
+  })),
+};

@@ -1,0 +1,80 @@
+import type { EntityManager } from "@collections/database";
+import { type DayFigures, figuresOfDay, type LenderFigures } from "@collections/flows";
+import { listLenders } from "@collections/lenders";
+import { dayIn } from "@collections/local-time";
+import { type CurrencyCode, toDecimal } from "@collections/money";
+
+/** Returns the codes of all lenders, and today's figures of one of them: of the lender `code`, or of the first. */
+export async function figuresOfChosen(em: EntityManager, code: string | undefined, now: Date) {
+  const lenders = (await listLenders(em)).toSorted((a, b) => (a.code < b.code ? -1 : 1));
+  const chosen = code === undefined ? lenders[0] : lenders.find((lender) => lender.code === code);
+  const figures = chosen && shownFigures(await figuresOfDay(em, chosen, dayIn(chosen.timeZone, now)));
+  return { lenderCodes: lenders.map((lender) => lender.code), figures };
+}
+
+/** Returns the figures of a lender as `today --json` and the console show them. */
+export function shownFigures({ lender, day, dayBefore, unassignedCases, endpoints }: LenderFigures) {
+  return {
+    lenderCode: lender.code,
+    timeZone: lender.timeZone,
+    day: shownDay(day),
+    dayBefore: shownDay(dayBefore),
+    unassignedCases,
+    endpoints,
+  };
+}
+
+/** The figures of a lender for a day and the day before. */
+export type ShownFigures = ReturnType<typeof shownFigures>;
+/** The figures of one day. */
+export type ShownDay = ShownFigures["day"];
+
+/** The number of payments or reversals, and their sum in each currency. */
+export interface ShownSum {
+  readonly count: number;
+  readonly amounts: readonly { readonly amount: string; readonly currency: CurrencyCode }[];
+}
+
+/** Returns the figures of a day as `--json` shows them. Amounts are decimals, one for each currency of the payments. */
+export function shownDay(figures: DayFigures) {
+  const { day, payments, reversals, deductions, reconciliations, visits, promises, links } = figures;
+  const { activeFieldPartners } = figures;
+  return {
+    day,
+    payments: shownSum(
+      payments.map(({ payments: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
+    ),
+    reversals: shownSum(
+      reversals.map(({ reversals: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
+    ),
+    deductions: shownSum(
+      deductions.map(({ deductions: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
+    ),
+    reconciliations,
+    excess: shownSum(
+      payments
+        .filter(({ withExcess }) => withExcess > 0)
+        .map(({ withExcess: count, excessMinor: amountMinor, currency }) => ({ count, amountMinor, currency })),
+    ),
+    visits: {
+      count: sum(visits.map((one) => one.visits)),
+      byDisposition: Object.fromEntries(visits.map(({ disposition, visits: count }) => [disposition, count])),
+    },
+    promises,
+    paymentLinks: links,
+    activeFieldPartners,
+  };
+}
+
+function shownSum(
+  sums: readonly { readonly count: number; readonly amountMinor: bigint; readonly currency: CurrencyCode }[],
+): ShownSum {
+  return {
+    count: sum(sums.map(({ count }) => count)),
+    amounts: sums.map(({ amountMinor, currency }) => ({ amount: toDecimal(amountMinor, currency), currency })),
+  };
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

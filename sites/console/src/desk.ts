@@ -1,0 +1,59 @@
+/**
+ * What the pages show. The service implements it with the reads of the command line, so the pages have no rule of their own
+ * and cannot change anything. The values are those of `--json`.
+ */
+export interface ConsoleDesk {
+  /** Returns the lenders, and today's figures of one of them: of `lender`, or of the first. */
+  readonly figures: (lender: string | undefined) => Promise<FiguresPage>;
+  /** Finds what a text names. Returns undefined for a text that cannot be searched. */
+  readonly find: (text: string) => Promise<readonly Finding[] | undefined>;
+}
+
+/** The figures of one lender, and the lenders to choose from. */
+export interface FiguresPage {
+  /** The codes of all lenders, sorted. */
+  readonly lenderCodes: readonly string[];
+  /** Undefined if there is no such lender. */
+  readonly figures: Figures | undefined;
+}
+
+/** The number of payments or reversals, and their sum in each currency. */
+export interface Sum {
+  readonly count: number;
+  readonly amounts: readonly { readonly amount: string; readonly currency: string }[];
+}
+
+/** The figures of one day. */
+export interface OneDay {
+  /** `YYYY-MM-DD` */
+  readonly day: string;
+  readonly payments: Sum;
+  readonly reversals: Sum;
+  readonly excess: Sum;
+  readonly visits: { readonly count: number; readonly byDisposition: Readonly<Record<string, number>> };
+  readonly promises: { readonly due: number; readonly kept: number; readonly broken: number };
+  readonly paymentLinks: { readonly requested: number; readonly minted: number; readonly unavailable: number };
+  readonly activeFieldPartners: number;
+}
+
+/** The figures of a lender for a day, for the day before, and for now. */
+export interface Figures {
+  readonly lenderCode: string;
+  readonly timeZone: string;
+  readonly day: OneDay;
+  readonly dayBefore: OneDay;
+  readonly unassignedCases: { readonly count: number; readonly isComplete: boolean };
+  readonly endpoints: { readonly endpoints: number; readonly suspended: number; readonly failing: number };
+}
+
+/** Something that a searched text names. */
+export interface Finding {
+  readonly kind: string;
+  readonly lenderCode: string | null;
+  readonly id: string;
+  readonly sourceLoanNumber: string | null;
+  readonly state: string;
+  readonly label: string;
+  /** The arguments of the command that shows more. */
+  readonly next: readonly string[];
+}

@@ -1,0 +1,66 @@
+import type { ConsoleOperator } from "./access.ts";
+import { FORM_TOKEN } from "./form-check.ts";
+import { type Html, html } from "./html.ts";
+
+/** The content of a page; `consolePage` adds the frame. */
+export interface PageContent {
+  readonly title: string;
+  /** The HTML of the main part, including its h1. */
+  readonly main: Html;
+}
+
+/** The frame of a page. */
+export interface PageFrame {
+  readonly home: string;
+  /** Undefined on pages that need no session. They have no menu. */
+  readonly signedIn?: { readonly operator: ConsoleOperator; readonly formToken: string };
+}
+
+const MENU = [
+  { path: "", label: "Today" },
+  { path: "/search", label: "Search" },
+];
+
+/** A tick on a square. It is embedded, so that a page loads no image. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b6b63"/>` +
+    `<path d="M9 17.5l4.5 4.5L23 11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/></svg>`,
+)}`;
+
+/** Returns a complete page. */
+export async function consolePage({ title, main }: PageContent, { home, signedIn }: PageFrame): Promise<string> {
+  const page = await html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>${title} · Console</title>
+        <link rel="icon" href="${ICON}" />
+        <link rel="stylesheet" href="${home}/console.css" />
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header class="top">
+          <a class="brand" href="${home}">Partner Collections <span>console</span></a>
+          ${signedIn ? menu(home, title, signedIn) : ""}
+        </header>
+        <main id="main" tabindex="-1">${main}</main>
+      </body>
+    </html>`;
+  return page.toString();
+}
+
+function menu(home: string, title: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
+  const entries = MENU.map(
+    ({ path, label }) =>
+      html`<a href="${home}${path}" aria-current="${label === title ? "page" : "false"}">${label}</a>`,
+  );
+  return html`<nav aria-label="Console">${entries}</nav>
+    <form class="person" method="post" action="${home}/sign-out">
+      <input type="hidden" name="${FORM_TOKEN}" value="${formToken}" />
+      <span title="${operator.roles.join(", ")}">${operator.name}</span>
+      <button type="submit" class="plain">Sign out</button>
+    </form>`;
+}

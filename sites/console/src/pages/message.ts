@@ -1,0 +1,33 @@
+import { html } from "../html.ts";
+import type { PageContent } from "../page.ts";
+
+/** A page with one message. */
+export function messagePage(title: string, text: string): PageContent {
+  return {
+    title,
+    main: html`<section class="message">
+      <h1>${title}</h1>
+      <p>${text}</p>
+    </section>`,
+  };
+}
+
+/** The page for a request without an open session. */
+export function needsSessionPage(): PageContent {
+  const title = "Sign in";
+  return {
+    title,
+    main: html`<section class="message">
+      <h1>${title}</h1>
+      <p>
+        You are not signed in, or your session has ended. Ask for a new sign-in link. Somebody with access to the
+        command line creates it:
+      </p>
+      <pre>pnpm collections operator link --name "Your name"</pre>
+      <p>
+        The link is valid for five minutes and works once. If you came from another site and are signed in, open this
+        page again from the address bar.
+      </p>
+    </section>`,
+  };
+}

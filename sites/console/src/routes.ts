@@ -1,0 +1,111 @@
+import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
+import type { ConsoleDesk } from "./desk.ts";
+import { messagePage } from "./pages/message.ts";
+import { notUsablePage, signInPage } from "./pages/sign-in.ts";
+import { searchPage } from "./pages/search.ts";
+import { todayPage } from "./pages/today.ts";
+import type { PageContent } from "./page.ts";
+
+/** A request for a route. */
+export interface Visit {
+  readonly access: ConsoleAccess;
+  readonly desk: ConsoleDesk;
+  /** The path of the console in a browser: `/console` after the prefix that a proxy removes. */
+  readonly home: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly form: URLSearchParams;
+}
+
+/** A request of an operator with an open session. */
+export interface SignedInVisit extends Visit {
+  readonly operator: ConsoleOperator;
+  readonly sessionToken: string;
+}
+
+/** The answer to a request: a page, or a redirect to a page. */
+export type RouteAnswer =
+  | { readonly page: PageContent; readonly status?: number }
+  | { readonly redirectTo: string; readonly session?: { readonly token: string; readonly expiresAt: Date } | "end" };
+
+interface AnyRoute {
+  readonly method: "get" | "post";
+  /** The path below /console, as Express reads it. */
+  readonly path: string;
+}
+
+/** A route that needs no session. */
+interface PublicRoute extends AnyRoute {
+  readonly roles: "none";
+  readonly answer: (visit: Visit) => Promise<RouteAnswer>;
+}
+
+/** A route for operators who have at least one of `roles`. */
+interface RouteForRoles extends AnyRoute {
+  readonly roles: readonly ConsoleRole[];
+  readonly answer: (visit: SignedInVisit) => Promise<RouteAnswer>;
+}
+
+/** A page or a form of the console. */
+export type ConsoleRoute = PublicRoute | RouteForRoles;
+
+const EVERYBODY: readonly ConsoleRole[] = ["viewer", "operator", "money"];
+
+/** All pages and forms of the console, each with the roles that may use it. */
+export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
+  {
+    method: "get",
+    path: "/sign-in/:token",
+    roles: "none",
+    async answer({ access, home, params }) {
+      const token = params["token"]!;
+      const operator = await access.operatorOfLink(token);
+      return operator ? { page: signInPage({ home, token, operator }) } : { page: notUsablePage(home), status: 410 };
+    },
+  },
+  {
+    method: "post",
+    path: "/sign-in",
+    roles: "none",
+    async answer({ access, home, form }) {
+      const session = await access.signIn(form.get("link") ?? "");
+      return session ? { redirectTo: home, session } : { page: notUsablePage(home), status: 410 };
+    },
+  },
+  {
+    method: "post",
+    path: "/sign-out",
+    roles: EVERYBODY,
+    async answer({ access, home, sessionToken }) {
+      await access.signOut(sessionToken);
+      return { redirectTo: `${home}/signed-out`, session: "end" };
+    },
+  },
+  {
+    method: "get",
+    path: "/signed-out",
+    roles: "none",
+    async answer() {
+      return {
+        page: messagePage("Signed out", "You are signed out. The sign-in link that you used cannot be used again."),
+      };
+    },
+  },
+  {
+    method: "get",
+    path: "",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      return { page: todayPage(home, await desk.figures(query.get("lender") ?? undefined)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/search",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const text = query.get("text");
+      return { page: searchPage(home, text === null ? undefined : { text, findings: await desk.find(text) }) };
+    },
+  },
+];

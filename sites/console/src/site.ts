@@ -1,0 +1,136 @@
+import { answerPage, madeOnce } from "@collections/web-pages";
+import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
+import type { ConsoleAccess, ConsoleOperator } from "./access.ts";
+import type { ConsoleDesk } from "./desk.ts";
+import { FORM_TOKEN, formTokenOf, isFormOf, isFromOwnPage } from "./form-check.ts";
+import { messagePage, needsSessionPage } from "./pages/message.ts";
+import { consolePage, type PageContent, type PageFrame } from "./page.ts";
+import { CONSOLE_ROUTES, type ConsoleRoute, type RouteAnswer } from "./routes.ts";
+import { cookieOptions, SESSION_COOKIE, sessionTokenIn } from "./session-cookie.ts";
+import { consoleStyles } from "./styles.ts";
+
+/** What the service gives to the console. */
+export interface ConsoleOptions {
+  /** The path prefix that a proxy in front of the service removes, or empty. */
+  readonly publicBasePath: string;
+  /** The origin of the console in browsers. Undefined in a sandbox without `PUBLIC_URL`: the origin of the request. */
+  readonly publicUrl: string | undefined;
+  readonly access: ConsoleAccess;
+  readonly desk: ConsoleDesk;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+const MAX_FORM_BYTES = 16_384;
+
+/**
+ * Serves the operators' console below /console. Every page and form except the sign-in needs a session. The pages work
+ * without scripts and load nothing from other hosts.
+ */
+export function consoleSite(options: ConsoleOptions): Router {
+  const router = Router({ caseSensitive: true });
+  const styles = madeOnce(consoleStyles);
+  router.use("/console", (_, response, next) => {
+    // With the policy of the other pages, no-referrer, browsers would send `Origin: null` with each form.
+    response.set("Referrer-Policy", "same-origin");
+    next();
+  });
+  router.get("/console/console.css", async (_, response) => {
+    response
+      .set("Cache-Control", "no-cache")
+      .type("text/css")
+      .send(await styles());
+  });
+  const form = express.text({ type: "application/x-www-form-urlencoded", limit: MAX_FORM_BYTES });
+  for (const route of CONSOLE_ROUTES) {
+    const path = `/console${route.path}`;
+    if (route.method === "post") router.post(path, form, handlerOf(route, options));
+    else router.get(path, handlerOf(route, options));
+  }
+  router.use("/console", unknownPath(options));
+  router.use(async (error: unknown, _request: Request, response: Response, next: NextFunction) => {
+    if (response.headersSent) return next(error);
+    const { status = 503 } = error as { status?: number };
+    if (status >= 500) options.log.error({ error }, "a page of the console failed");
+    const text =
+      status >= 500 ? "Try again in a moment. The log of the service has the cause." : "The request is invalid.";
+    await show(response.status(status), messagePage("This page cannot be shown", text), frameOf(options));
+  });
+  return router;
+}
+
+/** Answers 404 to operators. Anybody else does not learn which paths exist. */
+function unknownPath(options: ConsoleOptions): RequestHandler {
+  return async (request, response) => {
+    const { operator, sessionToken } = await sessionOf(request, options);
+    if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
+    const page = messagePage("Page not found", `There is nothing at ${request.originalUrl.split("?", 1)[0]}.`);
+    await show(response.status(404), page, frameOf(options, operator, sessionToken));
+  };
+}
+
+function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
+  return async (request, response) => {
+    const visit = {
+      access: options.access,
+      desk: options.desk,
+      home: homeOf(options),
+      params: request.params as Record<string, string>,
+      query: new URL(request.originalUrl, "http://console").searchParams,
+      form: new URLSearchParams(typeof request.body === "string" ? request.body : ""),
+    };
+    if (route.method === "post" && !isFromOwnPage(request.headers.origin, originOf(request, options))) {
+      const text =
+        "The form was not sent by a page of this console. Open the page again, and send the form from there.";
+      return show(response.status(403), messagePage("Form refused", text), frameOf(options));
+    }
+    if (route.roles === "none") return send(response, await route.answer(visit), options, frameOf(options));
+    const { operator, sessionToken } = await sessionOf(request, options);
+    if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
+    const frame = frameOf(options, operator, sessionToken);
+    if (!route.roles.some((role) => operator.roles.includes(role))) {
+      const text = `This page needs one of these roles: ${route.roles.join(", ")}. You have: ${operator.roles.join(", ")}.`;
+      return show(response.status(403), messagePage("Not permitted", text), frame);
+    }
+    if (route.method === "post" && !isFormOf(sessionToken, visit.form.get(FORM_TOKEN))) {
+      const text = "The form belongs to another session. Open the page again, and send the form from there.";
+      return show(response.status(403), messagePage("Form refused", text), frame);
+    }
+    await send(response, await route.answer({ ...visit, operator, sessionToken }), options, frame);
+  };
+}
+
+async function sessionOf(
+  request: Request,
+  { access }: ConsoleOptions,
+): Promise<{ operator: ConsoleOperator | undefined; sessionToken: string }> {
+  const sessionToken = sessionTokenIn(request.headers.cookie) ?? "";
+  return { operator: sessionToken === "" ? undefined : await access.operatorOfSession(sessionToken), sessionToken };
+}
+
+async function send(response: Response, answer: RouteAnswer, options: ConsoleOptions, frame: PageFrame): Promise<void> {
+  if ("page" in answer) return show(response.status(answer.status ?? 200), answer.page, frame);
+  const cookie = cookieOptions(options.publicBasePath, options.publicUrl?.startsWith("https:") ?? false);
+  if (answer.session === "end") response.clearCookie(SESSION_COOKIE, cookie);
+  else if (answer.session)
+    response.cookie(SESSION_COOKIE, answer.session.token, { ...cookie, expires: answer.session.expiresAt });
+  response.set("Cache-Control", "no-store").redirect(303, answer.redirectTo);
+}
+
+async function show(response: Response, content: PageContent, frame: PageFrame): Promise<void> {
+  const text = await consolePage(content, frame);
+  answerPage(response, text, "'none'", { "script-src": "'none'", "form-action": "'self'" }, "no-store");
+}
+
+function frameOf(options: ConsoleOptions, operator?: ConsoleOperator, sessionToken?: string): PageFrame {
+  const home = homeOf(options);
+  if (!operator || sessionToken === undefined) return { home };
+  return { home, signedIn: { operator, formToken: formTokenOf(sessionToken) } };
+}
+
+function homeOf({ publicBasePath }: ConsoleOptions): string {
+  return `${publicBasePath}/console`;
+}
+
+function originOf(request: Request, { publicUrl }: ConsoleOptions): string {
+  return publicUrl ?? `${request.protocol}://${request.headers.host}`;
+}

@@ -1,0 +1,33 @@
+const counts = new Intl.NumberFormat("en");
+
+/** Returns a number with groups of digits. */
+export function countText(count: number): string {
+  return counts.format(count);
+}
+
+/** Returns amounts with their currencies. Rupees are grouped as in India. */
+export function amountsText(amounts: readonly { readonly amount: string; readonly currency: string }[]): string {
+  return amounts.map(({ amount, currency }) => `${grouped(amount, currency)} ${currency}`).join(" + ");
+}
+
+function grouped(amount: string, currency: string): string {
+  const digits = amount.split(".")[1]?.length ?? 0;
+  const format = new Intl.NumberFormat(currency === "INR" ? "en-IN" : "en", {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  return format.format(amount as Intl.StringNumericLiteral);
+}
+
+/** Returns the name of a kind or state as words: `NOT_AT_HOME` becomes `Not at home`. */
+export function words(name: string): string {
+  const text = name.replaceAll("_", " ").toLowerCase();
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const days = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
+
+/** Returns a day `YYYY-MM-DD` as people write it: Sun 29 Nov. */
+export function dayText(day: string): string {
+  return days.format(new Date(`${day}T00:00:00Z`));
+}
