@@ -1,5 +1,6 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
+import { ofEachKind } from "./line-kinds.ts";
 
 /** All earning lines of one booking. The facts are those of its first line. */
 export interface EarningsOfBooking {
@@ -79,7 +80,8 @@ const LONG_TIMEOUT = { timeoutMs: 3_600_000 };
 
 const first = (column: string, type = "") => `(array_agg(e.${column} order by e.id))[1]${type}`;
 
-// The unique index on (lender_id, booking_id, reversal_id) returns the lines in the order of their bookings.
+// Reads the first bookings of each kind of lines, in the order of the partial indexes, and then all lines of the first of
+// these bookings.
 export const selectByBooking = statement(
   "earnings.by-booking",
   `select e.booking_id as "bookingId", ${first("id")} as "earningId", ${first("case_id")} as "caseId",
@@ -87,9 +89,14 @@ export const selectByBooking = statement(
      ${first("field_partner_id")} as "fieldPartnerId", ${first("currency", "::text")} as currency, ${first("percent")} as percent,
      count(distinct (e.case_id, e.source_loan_number, e.reference, e.field_partner_id, e.currency, e.percent)) = 1 as "isUniform",
      coalesce(sum(e.amount_minor) filter (where e.status <> 'reversed'), 0)::bigint as "amountMinor"
-   from earnings.earning e
-   where e.lender_id = $1 and e.booking_id > $2
-   group by e.booking_id order by e.booking_id limit $3`,
+   from (
+     select distinct f.booking_id from (
+       ${ofEachKind("distinct p.booking_id", "p.booking_id > $2", "order by p.booking_id limit $3")}
+     ) f order by f.booking_id limit $3
+   ) k cross join lateral (
+     ${ofEachKind("*", "p.booking_id = k.booking_id")}
+   ) e
+   group by e.booking_id order by e.booking_id`,
 );
 
 const BUCKET = `(get_byte(uuid_send(booking_id), 14) & 15) * 256 + get_byte(uuid_send(booking_id), 15)`;

@@ -1,6 +1,7 @@
 import { createDatabase, migrate } from "@collections/database";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
+import { selectByBooking } from "./earnings-by-booking.ts";
 import { selectOfBookings } from "./read-earnings.ts";
 import { lockOfBookings, selectPending, upsertCredited } from "./write-earnings.ts";
 import { EarningEntity, earningsSchema } from "./schema.ts";
@@ -23,6 +24,7 @@ test.each([
   { ...selectPending.ofMany, values: "'{}', '{}'", finds: byCase },
   { ...lockOfBookings, values: "null, '{}'", finds: byBooking },
   { ...selectOfBookings, values: "null, '{}'", finds: byBooking },
+  { ...selectByBooking, values: "null, null, null", finds: byBooking },
   { ...upsertCredited.ofOne, values: `null, ${noOtherColumns}`, finds: /Conflict Arbiter Indexes: earning_pkey/ },
   { ...upsertCredited.ofMany, values: `'{}', ${noOtherColumns}`, finds: /Conflict Arbiter Indexes: earning_pkey/ },
 ])(

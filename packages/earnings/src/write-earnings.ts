@@ -11,6 +11,7 @@ import {
   type Tx,
 } from "@collections/database";
 import { credited, type Earning } from "./earning.ts";
+import { ofEachKind } from "./line-kinds.ts";
 import { EarningEntity } from "./schema.ts";
 
 /** The key of a case: its lender and its id. */
@@ -125,21 +126,9 @@ export const selectPending = lenderStatement(
    order by e.earned_at, e.id`,
 );
 
-/**
- * The SQL condition that an earning `e` belongs to lender $1 and to one of the bookings $2. Each line of a booking is in
- * one of three partial indexes. A condition on the bookings alone would read all earnings of the lender.
- */
+/** The SQL condition that an earning `e` belongs to lender $1 and to one of the bookings $2. */
 export const OF_BOOKINGS = `e.lender_id = $1 and e.id = any (array(
-  ${[
-    "p.base_before_minor is null",
-    "p.reversal_id is not null",
-    "p.base_before_minor is not null and p.reversal_id is null",
-  ]
-    .map(
-      (kind) => `select p.id from earnings.earning p
-   where p.lender_id = $1 and p.booking_id = any ($2::uuid[]) and ${kind}`,
-    )
-    .join("\n   union all\n   ")}))`;
+   ${ofEachKind("p.id", "p.booking_id = any ($2::uuid[])")}))`;
 
 export const lockOfBookings = statement(
   "earnings.lock-of-bookings",

@@ -29,7 +29,7 @@ interface Call {
  */
 const ANSWERS: Readonly<Record<string, readonly (RegExp | { readonly code: number; readonly says: RegExp })[]>> = {
   "The borrower has paid": [/payment +ACME.*LN-1001[^]*payment show ACME LN-1001 UTR4711/, /UTR4711[^]*1,000\.00/],
-  "no webhooks since nine": [/failures[^]*500/, /retrying/, { code: 1, says: /500/ }],
+  "no webhooks since nine": [/1 failure in a row[^]*500/, /retrying/, { code: 1, says: /500/ }],
   "Asha has left": [
     /Asha Rao +98•••••091 +active +4/,
     /open cases +4[^]*to pay out +ACME: 125\.00 INR/,
