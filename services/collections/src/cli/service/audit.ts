@@ -1,10 +1,9 @@
-import { publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { Command, InvalidArgumentError } from "commander";
-import { type AuditedAct, listWholeAudit } from "../../desk/audit.ts";
-import { actorText, shownActor } from "../terminal/acting-operator.ts";
+import { actorText } from "../../desk/actor-text.ts";
+import { dataText, listWholeAudit, shownAct } from "../../desk/audit.ts";
 import { machineTimeZone } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { type LocalMoment, readMoment } from "../terminal/read-options.ts";
@@ -69,7 +68,7 @@ async function listEntries(options: ListOptions): Promise<void> {
     });
     printPage(format, {
       name: "entries",
-      items: found.slice(0, limit).map(shownEntry),
+      items: found.slice(0, limit).map(shownAct),
       nextCursor: found.length > limit ? found[limit - 1]!.id : null,
       fields: ["at", "lenderCode", "fieldPartnerId", "fieldPartnerName", "act", "by", "reason", "operator"],
       columns: {
@@ -85,30 +84,6 @@ async function listEntries(options: ListOptions): Promise<void> {
       none: "No entry matches.",
     });
   });
-}
-
-function shownEntry({ at, lender, fieldPartner, operator, act, actor, reason, data }: AuditedAct) {
-  return {
-    at: at.toISOString(),
-    lenderCode: lender?.code ?? null,
-    fieldPartnerId: fieldPartner && publicId("fp", fieldPartner.id),
-    fieldPartnerName: fieldPartner?.displayName ?? null,
-    operator,
-    act,
-    by: shownActor(actor),
-    reason,
-    data: typeof data["caseId"] === "string" ? { ...data, caseId: publicId("case", data["caseId"]) } : data,
-  };
-}
-
-const MOST_OF_DATA = 80;
-
-/** Returns the beginning of an entry's data. `--json` has all of it. */
-function dataText(data: AuditedAct["data"]): string {
-  const text = Object.entries(data)
-    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
-  return text.length > MOST_OF_DATA ? `${text.slice(0, MOST_OF_DATA)}…` : text;
 }
 
 function readAct(text: string): string {
