@@ -7,6 +7,52 @@ export interface ConsoleDesk {
   readonly figures: (lender: string | undefined) => Promise<FiguresPage>;
   /** Finds what a text names. Returns undefined for a text that cannot be searched. */
   readonly find: (text: string) => Promise<readonly Finding[] | undefined>;
+  /** Returns the current case of a loan, without contact data. Undefined if there is no such lender or loan. */
+  readonly caseOf: (lenderCode: string, loan: string) => Promise<CaseView | undefined>;
+  /** Returns a page of the audit, newest first. */
+  readonly audit: (search: AuditSearch) => Promise<AuditPage>;
+}
+
+/** A case, with what is known about it and what happened on it. */
+export interface CaseView {
+  readonly lenderCode: string;
+  readonly sourceLoanNumber: string;
+  readonly caseId: string;
+  readonly cycle: number;
+  readonly status: string;
+  readonly timeZone: string;
+  readonly borrowerName: string;
+  readonly erasedAt: string | null;
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  /** Newest first. `at` is a local time in `timeZone`. */
+  readonly timeline: readonly { readonly at: string; readonly what: string; readonly details: string }[];
+}
+
+/** Which entries of the audit to show. */
+export interface AuditSearch {
+  /** Only actions whose kind begins with this text. */
+  readonly act: string | undefined;
+  /** Only actions of the operator with this name. */
+  readonly by: string | undefined;
+  /** Only entries before the entry with this id. */
+  readonly before: string | undefined;
+}
+
+/** A page of the audit. */
+export interface AuditPage {
+  readonly entries: readonly {
+    /** ISO 8601, in UTC. */
+    readonly at: string;
+    readonly act: string;
+    readonly by: string;
+    readonly lenderCode: string | null;
+    readonly fieldPartnerName: string | null;
+    readonly operator: string | null;
+    readonly reason: string | null;
+    readonly data: string;
+  }[];
+  /** The `before` of the next page; null on the last page. */
+  readonly next: string | null;
 }
 
 /** The figures of one lender, and the lenders to choose from. */

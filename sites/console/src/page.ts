@@ -19,6 +19,7 @@ export interface PageFrame {
 const MENU = [
   { path: "", label: "Today" },
   { path: "/search", label: "Search" },
+  { path: "/audit", label: "Audit" },
 ];
 
 /** A tick on a square. It is embedded, so that a page loads no image. */

@@ -1,5 +1,7 @@
 import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
 import type { ConsoleDesk } from "./desk.ts";
+import { auditPage, auditSearchOf } from "./pages/audit.ts";
+import { casePage, noCasePage } from "./pages/case.ts";
 import { messagePage } from "./pages/message.ts";
 import { notUsablePage, signInPage } from "./pages/sign-in.ts";
 import { searchPage } from "./pages/search.ts";
@@ -106,6 +108,24 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     async answer({ desk, home, query }) {
       const text = query.get("text");
       return { page: searchPage(home, text === null ? undefined : { text, findings: await desk.find(text) }) };
+    },
+  },
+  {
+    method: "get",
+    path: "/cases/:lender/:loan",
+    roles: EVERYBODY,
+    async answer({ desk, params }) {
+      const found = await desk.caseOf(params["lender"]!, params["loan"]!);
+      return found ? { page: casePage(found) } : { page: noCasePage(), status: 404 };
+    },
+  },
+  {
+    method: "get",
+    path: "/audit",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const search = auditSearchOf(query);
+      return { page: auditPage(home, search, await desk.audit(search)) };
     },
   },
 ];

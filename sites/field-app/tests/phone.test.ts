@@ -1,3 +1,4 @@
+import { PALETTE } from "@collections/web-pages";
 import { readFile } from "node:fs/promises";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, test } from "vitest";
@@ -8,7 +9,8 @@ import { digitsOf, typedAmount } from "../src/phone/ui/typed-amount.ts";
 
 describe("the app's colours have enough contrast", () => {
   test.each(["light", "dark"] as const)("in %s mode", async (scheme) => {
-    const css = await readFile(new URL("../src/assets/base.css", import.meta.url), "utf8");
+    const own = new URL("../src/assets/base.css", import.meta.url);
+    const css = (await Promise.all([PALETTE, own].map((file) => readFile(file, "utf8")))).join("\n");
     const colours = new Map(
       [...css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(
         ([, name, light, dark]) => [name!, scheme === "light" ? light! : dark!] as const,

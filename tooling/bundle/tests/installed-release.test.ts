@@ -43,18 +43,22 @@ test("a production of a release serves every page of the documentation, and no a
     "/openapi.json",
   ];
   expect(await statusesOf(server.url, [...paths, ...loaded])).toEqual(allWith(200, [...paths, ...loaded]));
-  expect(await statusesOf(server.url, ["/app"])).toEqual({ "/app": 404 });
+  expect(await statusesOf(server.url, ["/app", "/console"])).toEqual({ "/app": 404, "/console": 404 });
   expect(await graphiql(server.url)).not.toContain("<title>Partner Collections</title>");
   await server.end("SIGTERM");
 });
 
-test("a sandbox of a release serves the app with its bundled script, and GraphiQL", async () => {
+test("a sandbox of a release serves the app with its bundled script, the console, and GraphiQL", async () => {
   release.configure("server.env", { PORT: "0", ENVIRONMENT: "sandbox" });
   const server = await release.start("collections-server");
   release.configure("server.env", { PORT: "0", METRICS_PORT: "0" });
   const shell = (await (await fetch(`${server.url}/app/shell.json`)).json()) as string[];
   expect(shell.filter((path) => path.endsWith(".js"))).toHaveLength(1);
   expect(await statusesOf(server.url, shell)).toEqual(allWith(200, shell));
+  expect(await statusesOf(server.url, ["/console", "/console/console.css"])).toEqual({
+    "/console": 401,
+    "/console/console.css": 200,
+  });
   expect(await graphiql(server.url)).toContain("<title>Partner Collections</title>");
   await server.end("SIGTERM");
 });

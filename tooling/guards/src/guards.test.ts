@@ -86,6 +86,7 @@ describe("the dependencies between packages", () => {
     ["a foundation depends on a domain", "packages/ledger/package.json", "@collections/bookings"],
     ["a flow depends on the service", "packages/flows/package.json", "@collections/collections"],
     ["a site depends on a domain", "sites/field-app/package.json", "@collections/cases"],
+    ["the console depends on a flow", "sites/console/package.json", "@collections/flows"],
     ["a site depends on the service", "sites/field-app/package.json", "@collections/collections"],
     ["tooling depends on a domain", "tooling/postgres/package.json", "@collections/bookings"],
   ])("are invalid if %s", async (_, file, dependency) => {

@@ -1,8 +1,12 @@
 import { type ConsoleAccess, type ConsoleDesk, consoleSite } from "@collections/console";
 import { transaction } from "@collections/database";
+import { timeIn } from "@collections/local-time";
 import { endOperatorSession, signedInOperator, signInByLink, usableSignInLink } from "@collections/operators";
 import type { RequestHandler } from "express";
 import type { App } from "../app.ts";
+import { actorText } from "../desk/actor-text.ts";
+import { dataText, pageOfAudit } from "../desk/audit.ts";
+import { caseOfLoan, factsOf, timelineOf } from "../desk/case-history.ts";
 import { figuresOfChosen } from "../desk/figures.ts";
 import { findings } from "../desk/findings.ts";
 
@@ -31,5 +35,19 @@ function deskOf({ database }: App): ConsoleDesk {
   return {
     figures: (lender) => figuresOfChosen(em(), lender, new Date()),
     find: (text) => findings(em(), text),
+    async caseOf(lenderCode, loan) {
+      const shown = await caseOfLoan(em(), lenderCode, loan);
+      if (!shown) return undefined;
+      const local = (at: string) => timeIn(shown.timeZone, new Date(at));
+      const timeline = timelineOf(shown).map(({ at, what, details }) => ({ at: local(at), what, details }));
+      return { ...shown, facts: factsOf(shown, local), timeline };
+    },
+    async audit(search) {
+      const { entries, next } = await pageOfAudit(em(), search);
+      return {
+        entries: entries.map(({ by, data, ...entry }) => ({ ...entry, by: actorText(by), data: dataText(data) })),
+        next,
+      };
+    },
   };
 }

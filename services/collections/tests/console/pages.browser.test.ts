@@ -1,7 +1,7 @@
 import { accessibilityFindings, type Browser, startBrowser } from "@collections/browser";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
-import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { linkPath } from "./fixtures/visitor.ts";
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
     const end = { visitId, occurredAt: new Date().toISOString(), disposition };
     await setup.app.mutate("completeVisit", end, "visit { visitId }");
   }
-  await setup.assignedCase();
+  await assign(service, setup.lender.code, "LN-1", setup.fieldPartnerId);
   const other = await aLender(service);
   await other.importCases([aRow("LN-77"), aRow("LN-77-A", { borrowerName: "Meena Kumari Venkatasubramanian" })]);
   browser = await startBrowser();
@@ -52,6 +52,14 @@ test.each([
   await page.getByRole("button", { name: "Search" }).click();
   await page.getByRole("status").waitFor();
   await look("results");
+  await page.getByRole("searchbox").fill("LN-1");
+  await page.getByRole("button", { name: "Search" }).click();
+  await page.getByRole("link", { name: "Ravi Kumar" }).first().click();
+  await page.getByRole("heading", { level: 2, name: "Timeline" }).waitFor();
+  await look("case");
+  await page.getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
+  await look("audit");
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { level: 1, name: "Signed out" }).waitFor();
   await page.goto(`${service.url}/console`);

@@ -1,3 +1,5 @@
+import { transaction } from "@collections/database";
+import { createSignInLink } from "@collections/operators";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -64,6 +66,60 @@ describe("the page Search", () => {
     expect(byLoan.text).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&gt;&lt;img src=x");
     const byText = await visitor.get(`/console/search?text=${encodeURIComponent(MARKUP)}`);
     for (const { text } of [byLoan, byText]) expect(text).not.toMatch(/<script|<img/);
+  });
+});
+
+describe("the page of a case", () => {
+  test("is linked from the search, and shows facts and one timeline", async () => {
+    const found = await visitor.get(`/console/search?text=${encodeURIComponent(loan)}`);
+    const [, path] = /<a href="([^"]+\/cases\/[^"]+)"/.exec(found.text)!;
+    expect(path).toBe(`/console/cases/${code}/${loan}`);
+    const { status, text } = await visitor.get(path!);
+    expect(status).toBe(200);
+    expect(text).toContain("Outstanding");
+    expect(text).toMatch(/<b>Assigned<\/b>/);
+    expect(text).not.toMatch(/\+91\d{10}/);
+  });
+
+  test("answers 404 for a lender or loan that does not exist", async () => {
+    for (const path of [`/console/cases/NONE/${loan}`, `/console/cases/${code}/LN-404`, `/console/cases/${code}/%00`]) {
+      expect(await visitor.get(path)).toMatchObject({ status: 404, text: expect.stringContaining("Loan not found") });
+    }
+  });
+
+  test("shows markup in a borrower's name and in a reason as text", async () => {
+    const lender = await aLender(service);
+    await lender.importCases([aRow("MARKUP-2", { borrowerName: MARKUP })]);
+    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+    await cli.json("case", "hold", lender.code, "MARKUP-2", "--reason", MARKUP);
+    for (const path of [`/console/cases/${lender.code}/MARKUP-2`, "/console/audit?act=case."]) {
+      const { text } = await visitor.get(path);
+      expect(text).toContain("&lt;script&gt;alert(1)");
+      expect(text).not.toMatch(/<script|<img/);
+    }
+  });
+});
+
+describe("the page Audit", () => {
+  test("shows sign-ins, by act and by operator", async () => {
+    const all = await visitor.get("/console/audit");
+    expect(all.text).toContain("<b>operator.signed_in</b>");
+    const { text } = await visitor.get("/console/audit?act=operator.signed&by=Asha");
+    expect(text).toContain("Asha, by Asha");
+    expect(text).not.toContain("<b>operator.link_created</b>");
+    expect((await visitor.get("/console/audit?by=Nobody")).text).toContain("No entry matches.");
+  });
+
+  test("leads to older entries", async () => {
+    const acts = Array.from({ length: 51 }, (_, number) => ({ name: `Many ${number}` }));
+    await transaction(service.app.database.em(), async (tx) => {
+      for (const { name } of acts) await createSignInLink(tx, { name, roles: ["viewer"] }, new Date());
+    });
+    const first = await visitor.get("/console/audit?act=operator.link");
+    const [, path] = /<a href="([^"]+)">Older entries/.exec(first.text)!;
+    const second = await visitor.get(path!.replaceAll("&amp;", "&"));
+    expect([first.text.includes("Many 50"), second.text.includes("Many 50")]).toEqual([true, false]);
+    expect([first.text.includes("Many 0,"), second.text.includes("Many 0,")]).toEqual([false, true]);
   });
 });
 

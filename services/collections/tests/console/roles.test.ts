@@ -1,7 +1,7 @@
 import { CONSOLE_ROLES, CONSOLE_ROUTES } from "@collections/console";
 import { OPERATOR_ROLES } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
-import { startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aSignedInVisitor, aVisitor, formTokenIn, type Visitor } from "./fixtures/visitor.ts";
 
 /** Who sends a request: an operator with one role, or somebody without a session. */
@@ -14,13 +14,19 @@ const ROUTES = CONSOLE_ROUTES.map((route) => ({
 
 let service: TestService;
 
+let lenderCode: string;
+
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
+  const lender = await aLender(service);
+  await lender.importCases([aRow("LN-1")]);
+  lenderCode = lender.code;
 });
 
 /** Sends a valid request for a route. Returns its status. */
 async function statusOf({ method, path }: (typeof ROUTES)[number], visitor: Visitor): Promise<number> {
-  const at = `/console${path.replace(":token", "unknown")}`;
+  const named = path.replace(":token", "unknown").replace(":lender", lenderCode).replace(":loan", "LN-1");
+  const at = `/console${named}`;
   if (method === "get") return (await visitor.get(at)).status;
   const page = await visitor.get("/console");
   const fields = page.status === 200 ? { formToken: formTokenIn(page) } : {};

@@ -30,7 +30,7 @@ export function searchPage(home: string, searched: Searched | undefined): PageCo
           <button type="submit">Search</button>
         </div>
       </form>
-      ${searched ? results(searched) : hints()}`,
+      ${searched ? results(home, searched) : hints()}`,
   };
 }
 
@@ -41,18 +41,18 @@ function hints(): Html {
   </p>`;
 }
 
-function results({ text, findings }: Searched): Html {
+function results(home: string, { text, findings }: Searched): Html {
   if (findings === undefined) return html`<p role="status">Search for 2 to 200 characters.</p>`;
   if (findings.length === 0)
     return html`<p role="status">Nothing is called “${text}”. Check the number, or search for a part of it.</p>`;
   const count = findings.length === 1 ? "1 result" : `${findings.length} results`;
   return html`<p role="status" class="about">${count} for “${text}”</p>
     <ul class="results">
-      ${findings.map(result)}
+      ${findings.map((one) => result(home, one))}
     </ul>`;
 }
 
-function result({ kind, lenderCode, id, sourceLoanNumber, state, label, next }: Finding): Html {
+function result(home: string, { kind, lenderCode, id, sourceLoanNumber, state, label, next }: Finding): Html {
   const title = label === "" ? (sourceLoanNumber ?? id) : label;
   const facts: readonly (readonly [string, string | null])[] = [
     ["Lender", lenderCode],
@@ -61,7 +61,9 @@ function result({ kind, lenderCode, id, sourceLoanNumber, state, label, next }: 
   ];
   return html`<li>
     <p class="kind">${words(kind)} <span class="state">${words(state)}</span></p>
-    <h2>${title}</h2>
+    <h2>
+      ${lenderCode !== null && sourceLoanNumber !== null ? html`<a href="${home}/cases/${encodeURIComponent(lenderCode)}/${encodeURIComponent(sourceLoanNumber)}">${title}</a>` : title}
+    </h2>
     <dl>
       ${facts.flatMap(([name, value]) =>
         value === null

@@ -1,10 +1,9 @@
-import { publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { Command, InvalidArgumentError } from "commander";
-import { type AuditedAct, listWholeAudit } from "../../desk/audit.ts";
-import { actorText, shownActor } from "../terminal/acting-operator.ts";
+import { actorText } from "../../desk/actor-text.ts";
+import { dataText, listWholeAudit, shownAct } from "../../desk/audit.ts";
 import { machineTimeZone } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { type LocalMoment, readMoment } from "../terminal/read-options.ts";
@@ -69,9 +68,9 @@ async function listEntries(options: ListOptions): Promise<void> {
     });
     printPage(format, {
       name: "entries",
-      items: found.slice(0, limit).map(shownEntry),
+      items: found.slice(0, limit).map(shownAct),
       nextCursor: found.length > limit ? found[limit - 1]!.id : null,
-      fields: ["at", "lenderCode", "fieldPartnerId", "fieldPartnerName", "operator", "act", "by", "reason", "data"],
+      fields: ["at", "lenderCode", "fieldPartnerId", "fieldPartnerName", "act", "by", "reason", "data", "operator"],
       columns: {
         [`TIME (${timeZone})`]: ({ at }) => timeIn(timeZone, new Date(at)),
         LENDER: ({ lenderCode }) => lenderCode ?? "",
@@ -85,50 +84,6 @@ async function listEntries(options: ListOptions): Promise<void> {
       none: "No entry matches.",
     });
   });
-}
-
-function shownEntry({ at, lender, fieldPartner, operator, act, actor, reason, data }: AuditedAct) {
-  return {
-    at: at.toISOString(),
-    lenderCode: lender?.code ?? null,
-    fieldPartnerId: fieldPartner && publicId("fp", fieldPartner.id),
-    fieldPartnerName: fieldPartner?.displayName ?? null,
-    operator,
-    act,
-    by: shownActor(actor),
-    reason,
-    data: typeof data["caseId"] === "string" ? { ...data, caseId: publicId("case", data["caseId"]) } : data,
-  };
-}
-
-const MOST_OF_DATA = 80;
-const MOST_OF_VALUE = 120;
-
-/**
- * Returns the beginning of an entry's data. If the entry has changes of settings, returns each of them with the old and
- * the new value. `--json` and `--csv` have everything.
- */
-function dataText({ changes, ...data }: AuditedAct["data"]): string {
-  if (typeof changes === "object" && changes !== null) return Object.entries(changes).map(changeText).join("; ");
-  const text = Object.entries(data)
-    .map(([name, value]) => `${name} ${valueText(value)}`)
-    .join(", ");
-  return text.length > MOST_OF_DATA ? `${text.slice(0, MOST_OF_DATA)}…` : text;
-}
-
-function changeText([name, change]: [string, unknown]): string {
-  if (typeof change !== "object" || change === null) return `${name} ${String(change)}`;
-  const { from, to } = change as { from?: unknown; to?: unknown };
-  return `${name} ${shortened(valueText(from))} → ${shortened(valueText(to))}`;
-}
-
-function valueText(value: unknown): string {
-  if (value === null || value === undefined || value === "") return "(none)";
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function shortened(text: string): string {
-  return text.length > MOST_OF_VALUE ? `${text.slice(0, MOST_OF_VALUE)}…` : text;
 }
 
 function readAct(text: string): string {

@@ -1,0 +1,55 @@
+import type { CaseView } from "../desk.ts";
+import { html } from "../html.ts";
+import type { PageContent } from "../page.ts";
+import { words } from "../words.ts";
+import { messagePage } from "./message.ts";
+
+/** A case: what is known about it, and everything that happened on it in one timeline. */
+export function casePage(view: CaseView): PageContent {
+  const { lenderCode, sourceLoanNumber, caseId, cycle, status, timeZone, borrowerName, erasedAt, facts, timeline } =
+    view;
+  return {
+    title: `Loan ${sourceLoanNumber}`,
+    main: html`<h1>
+        ${erasedAt === null ? borrowerName : `Loan ${sourceLoanNumber}`} <span class="state">${words(status)}</span>
+      </h1>
+      <p class="about">Loan ${sourceLoanNumber} of ${lenderCode}, ${caseId}, cycle ${cycle}</p>
+      <div class="case">
+        <section class="panel">
+          <h2>Case</h2>
+          <dl class="facts">
+            ${facts.map(
+              ([name, value]) =>
+                html`<div>
+                  <dt>${words(name)}</dt>
+                  <dd>${value}</dd>
+                </div>`,
+            )}
+          </dl>
+        </section>
+        <section class="panel">
+          <h2>Timeline</h2>
+          <p class="about">Times in ${timeZone}. Each kind of entry shows its last 50.</p>
+          ${
+            timeline.length === 0
+              ? html`<p>Nothing has happened yet.</p>`
+              : html`<ol class="timeline">
+                  ${timeline.map(
+                    ({ at, what, details }) =>
+                      html`<li>
+                        <span class="at">${at}</span>
+                        <b>${words(what)}</b>
+                        <span>${details}</span>
+                      </li>`,
+                  )}
+                </ol>`
+          }
+        </section>
+      </div>`,
+  };
+}
+
+/** The page for a lender or loan that does not exist. */
+export function noCasePage(): PageContent {
+  return messagePage("Loan not found", "There is no such loan of this lender. Search for a part of its number.");
+}
