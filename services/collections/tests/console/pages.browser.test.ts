@@ -45,6 +45,11 @@ test.each([
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { level: 1, name: "Today" }).waitFor();
   await look("today");
+  await page.emulateMedia({ media: "print" });
+  expect(await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")).toBe("rgb(255, 255, 255)");
+  expect(await page.getByRole("button", { name: "Sign out" }).isVisible()).toBe(false);
+  await open.screenshot("console-today-print");
+  await page.emulateMedia({ media: "screen" });
   await page.getByRole("link", { name: "Search" }).click();
   await page.getByRole("heading", { level: 1, name: "Search" }).waitFor();
   await look("search");

@@ -31,7 +31,7 @@ function lenderChoice(home: string, codes: readonly string[], figures: Figures |
   </form>`;
 }
 
-function figuresOf({ day, dayBefore, timeZone, unassignedCases, endpoints }: Figures): Html {
+function figuresOf({ lenderCode, day, dayBefore, timeZone, unassignedCases, endpoints }: Figures): Html {
   const { suspended, failing } = endpoints;
   const unhealthy = suspended + failing;
   const beside = (of: (one: OneDay) => string) => `${of(dayBefore)} the day before`;
@@ -39,7 +39,7 @@ function figuresOf({ day, dayBefore, timeZone, unassignedCases, endpoints }: Fig
   const visits = (one: OneDay) => countText(one.visits.count);
   const people = (one: OneDay) => countText(one.activeFieldPartners);
   const collected = (one: OneDay) => sumTile(one.payments);
-  return html`<p class="about">${dayText(day.day)} in ${timeZone}, beside ${dayText(dayBefore.day)}.</p>
+  return html`<p class="about">${lenderCode}, ${dayText(day.day)} in ${timeZone}, beside ${dayText(dayBefore.day)}.</p>
     <ul class="tiles">
       ${tile("Collected", collected(day), beside(collected))} ${tile("Payments", payments(day), beside(payments))}
       ${tile("Visits", visits(day), beside(visits))} ${tile("Active field partners", people(day), beside(people))}
