@@ -49,6 +49,7 @@ const READS = new Set([
   "key list",
   "field-partner list",
   "field-partner show",
+  "operator list",
   "find",
   "case list",
   "case show",
@@ -102,6 +103,8 @@ const ACTS: readonly (readonly [command: string, act: Act])[] = [
   ["field-partner clear-code-limit", { act: "otp.limit_cleared", args: ({ ravi }) => [ravi, ...REASON] }],
   ["field-partner suspend", { act: "field_partner.suspended", args: ({ ravi }) => [ravi, ...REASON] }],
   ["field-partner resume", { act: "field_partner.resumed", args: ({ ravi }) => [ravi, ...REASON] }],
+  ["operator link", { act: "operator.link_created", args: () => ["--name", "Meera", "--role", "viewer"] }],
+  ["operator revoke", { act: "operator.revoked", args: () => ["Meera", ...REASON] }],
   ["case import", { act: "case_file.imported", args: ({ cases }) => [cases, "--lender", LENDER, "--yes"] }],
   ["case assign", { act: "case.assign", args: ({ asha }) => [LENDER, "LN-2", asha] }],
   ["case assign", { act: "case.assign", args: ({ asha, ravi }) => [LENDER, "--from", asha, "--to", ravi, "--yes"] }],
@@ -234,7 +237,8 @@ interface Entry {
 async function entriesAfter(id: string): Promise<Entry[]> {
   const { rows } = await service.app.database.pool.query<Entry>(
     `select id, act, actor from lenders.audit_entry where id > $1
-     union all select id, act, actor from field_partners.audit_entry where id > $1 order by id`,
+     union all select id, act, actor from field_partners.audit_entry where id > $1
+     union all select id, act, actor from operators.audit_entry where id > $1 order by id`,
     [id],
   );
   return rows;
