@@ -75,7 +75,10 @@ export interface OneDay {
   readonly day: string;
   readonly payments: Sum;
   readonly reversals: Sum;
+  readonly deductions: Sum;
   readonly excess: Sum;
+  /** The reconciled windows that overlap the day, and the differences that their latest runs have found. */
+  readonly reconciliations: { readonly windows: number; readonly differences: number };
   readonly visits: { readonly count: number; readonly byDisposition: Readonly<Record<string, number>> };
   readonly promises: { readonly due: number; readonly kept: number; readonly broken: number };
   readonly paymentLinks: { readonly requested: number; readonly minted: number; readonly unavailable: number };

@@ -20,7 +20,7 @@ beforeAll(async () => {
 /** The pages, and how many queries each sends at most for one lender, with the query for the session. */
 const PAGES: readonly [name: string, path: () => string, most: number][] = [
   ["Audit", () => "/console/audit", 6],
-  ["Today", () => "/console", 17],
+  ["Today", () => "/console", 21],
   ["a case", () => casePath, 16],
   ["Search", () => "/console/search?text=CASE", 10],
 ];

@@ -91,7 +91,7 @@ function visitsPanel(day: OneDay, before: OneDay): Html {
 }
 
 function moneyTable(day: OneDay, before: OneDay): Html {
-  const rows = (["payments", "reversals", "excess"] as const).map(
+  const rows = (["payments", "reversals", "deductions", "excess"] as const).map(
     (name) =>
       html`<tr>
         <th scope="row">${words(name)}</th>
@@ -110,10 +110,19 @@ function moneyTable(day: OneDay, before: OneDay): Html {
       </thead>
       <tbody>
         ${rows}
+        <tr>
+          <th scope="row">Reconciliations</th>
+          ${[day, before].map((one) => html`<td>${reconciliationText(one.reconciliations)}</td>`)}
+        </tr>
       </tbody>
     </table>
     <p class="about">Excess is the part of the payments beyond what was owed.</p>
   </section>`;
+}
+
+function reconciliationText({ windows, differences }: OneDay["reconciliations"]): string {
+  if (windows === 0) return "0";
+  return `${countText(windows)}: ${countText(differences)} ${differences === 1 ? "difference" : "differences"}`;
 }
 
 function sumTile({ amounts }: Sum): string {
