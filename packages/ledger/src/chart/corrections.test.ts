@@ -38,7 +38,7 @@ describe("a correction of a part", () => {
     expect(await invoicing.verify(database.em(), { book: book.id })).toMatchObject({ ok: true });
   });
 
-  test("is refused if less than the amount is left, also at the same time", async () => {
+  test("is refused if less is left, also at the same time", async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => correct(200n)));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
     const refusals = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []));

@@ -35,7 +35,7 @@ async function balanceMinor(): Promise<bigint> {
 }
 
 describe("postOnce", () => {
-  test("posts once for a key, and returns the first ids to each repeat", async () => {
+  test("posts once, and returns the first ids to each repeat", async () => {
     const repeats = Array.from({ length: 10 }, () =>
       postOnce("request-1", anInvoice(), anInvoice({ amountMinor: 7n })),
     );

@@ -118,3 +118,39 @@ describe("a chart with the Database of another chart", () => {
     await expect(live.balance(renamed.em(), sold)).rejects.toThrow("has the schemas acme, and not general_ledger");
   });
 });
+
+test("a chart with the schema acme_ledger works beside a host's own schema general_ledger", async () => {
+  const at = directUrl((await emptyDatabase()).url);
+  const chart = defineChart({
+    accounts: ["cash", "revenue"],
+    kinds: { sale: { debit: "cash", credit: "revenue" } },
+    schema: "acme_ledger",
+  });
+  const host = await createDatabase({ url: at, schemas: [] });
+  await host.pool.query("create schema general_ledger; create table general_ledger.transfer (note text)");
+  await migrate({ url: at, schemas: [chart.schema] });
+  const own = await createDatabase({ url: at, schemas: [chart.schema] });
+  const of = newId();
+  await transaction(own.em(), (tx) => {
+    const account = { book: of, ownerId: of, currency: "EUR" };
+    const [debit, credit] = chart.open(tx, [
+      { ...account, kind: "cash" },
+      { ...account, kind: "revenue" },
+    ]);
+    chart.post(tx, { book: of, kind: "sale", debit, credit, amountMinor: 500n, subject: of });
+    return Promise.resolve();
+  });
+  expect(await chart.extendChain(own.em(), of, { now: new Date() })).toMatchObject({ rows: 1, head: { number: 1n } });
+  expect(await chart.transfersOf(own.em(), { book: of, subject: of })).toMatchObject([
+    { kind: "sale", amountMinor: 500n },
+  ]);
+  expect(await chart.verify(own.em(), { now: new Date() })).toMatchObject({
+    ok: true,
+    counts: { transfers: 1n, blocks: 1n },
+  });
+  await expect(host.pool.query("delete from acme_ledger.transfer")).rejects.toThrow(
+    "acme_ledger.transfer is append-only",
+  );
+  await own.close();
+  await host.close();
+});
