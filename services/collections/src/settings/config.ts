@@ -1,7 +1,6 @@
-import { connectionProblems, isPooled } from "@collections/database";
+import { isPooled } from "@collections/database";
 import { type AllowList, InvalidAllowListError, parseAllowList } from "@collections/outbound";
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
-import { isIP } from "node:net";
 import { z } from "zod";
 import { type AnchorPlace, anchorPlace, ledgerAnchor } from "./anchor-settings.ts";
 import {
@@ -17,6 +16,17 @@ import {
 } from "./otp-settings.ts";
 import { PROXY_HEADERS, type ProxyHeader } from "./proxy-header.ts";
 import { parseRateLimits, type RateLimits } from "./rate-limits.ts";
+import {
+  documentationUrl,
+  duration,
+  DURATION_UNITS_MS,
+  masterKey,
+  postgresUrl,
+  proxies,
+  publicUrl,
+  timeout,
+  wholeNumber,
+} from "./setting-readers.ts";
 
 /** The separate address at which metrics are served. */
 export interface MetricsAddress {
@@ -65,9 +75,11 @@ export interface Config {
   databaseConnectionTimeoutMs: number | undefined;
   /** How long a query waits for its answer. */
   databaseAnswerTimeoutMs: number;
-  /** How long a process that was asked to stop may take. */
+  /** How long a process that was asked to stop still serves requests, while `/readyz` answers 503. */
   shutdownDelayMs: number;
+  /** How long a process that was asked to stop may then take. */
   shutdownTimeoutMs: number;
+  /** How long an idle connection of a client stays open. */
   keepAliveTimeoutMs: number;
   mintTimeoutMs: number;
   rateLimits: RateLimits;
@@ -105,78 +117,6 @@ export class InvalidConfigError extends Error {
     super(`The settings are not usable:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
     this.problems = problems;
   }
-}
-
-const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-const LONGEST_DURATION_MS = 30 * 24 * DURATION_UNITS_MS.h;
-/** 24 days, because a timer of 2^31 ms (25 days) or more would fire after 1 ms. */
-const LONGEST_TIMER_MS = 576 * DURATION_UNITS_MS.h;
-
-/** A duration that a timer can wait for. */
-const duration = z.string().transform((text, context) => {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms > LONGEST_TIMER_MS) {
-    const message = `takes a duration such as 500ms, 2s, 15m or 6h, and 576h at most; got "${text}"`;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
-  return ms;
-});
-
-/** A time to wait for an answer, above 0. */
-const timeout = duration.refine((ms) => ms > 0, "takes a duration above 0");
-
-const PROXY = /^(loopback|linklocal|uniquelocal)$/;
-
-const proxies = z
-  .string()
-  .default("")
-  .transform((text) => text.split(",").flatMap((hop) => hop.trim() || []))
-  .refine(
-    (hops) => hops.every((hop) => PROXY.test(hop) || isAddressOrRange(hop)),
-    "takes addresses or ranges with commas, such as 10.0.0.0/8,192.168.1.7, or loopback, linklocal, uniquelocal",
-  );
-
-const postgresUrl = z
-  .string()
-  .superRefine((url, context) => {
-    for (const message of connectionProblems(url)) context.addIssue({ code: "custom", message });
-  })
-  .optional();
-
-const masterKey = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/i, "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)")
-  .optional();
-
-const documentationUrl = z
-  .url({ protocol: /^https?$/, hostname: /./, error: "takes a URL such as https://docs.lender.example" })
-  .refine(
-    (url) => !/[?#@]/.test(url),
-    "takes a URL without a user name, a query or a fragment, because paths are appended to it",
-  )
-  .transform((url) => url.replace(/\/+$/, ""))
-  .optional();
-
-const publicUrl = z
-  .url({ protocol: /^https?$/, hostname: /./, error: "takes an origin such as https://desk.example" })
-  .refine(
-    (url) => !URL.canParse(url) || new URL(url).origin === url.replace(/\/$/, ""),
-    "takes an origin without a path: PUBLIC_BASE_PATH is added",
-  )
-  .transform((url) => url.replace(/\/$/, ""))
-  .optional();
-
-/**
- * A whole number in decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, although they are
- * likely mistakes.
- */
-function wholeNumber({ from, to }: { from: number; to: number }, error: string) {
-  return z
-    .string()
-    .regex(/^\d{1,9}$/, error)
-    .transform(Number)
-    .refine((number) => number >= from && number <= to, error);
 }
 
 const ENVIRONMENT_NAME = /^[a-z][a-z0-9-]{0,31}$/;
@@ -334,14 +274,6 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   };
 }
 
-/** Converts `500ms`, `2s`, `15m` or `6h` to milliseconds; undefined for anything else, or for more than 30 days. */
-export function parseDuration(text: string): number | undefined {
-  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
-  if (!match) return undefined;
-  const ms = Number(match[1]) * DURATION_UNITS_MS[match[2] as keyof typeof DURATION_UNITS_MS];
-  return ms <= LONGEST_DURATION_MS ? ms : undefined;
-}
-
 /**
  * Returns a sentence that begins with the name of the setting. Messages of other packages may begin with it already.
  */
@@ -349,16 +281,6 @@ function problemOf({ path, message }: { path: PropertyKey[]; message: string }):
   const name = path.join(".");
   if (message.startsWith(name) || /^PG[A-Z_]+ is /.test(message)) return message;
   return /^[a-z]/.test(message) ? `${name} ${message}` : `${name}: ${message}`;
-}
-
-/** Whether Express accepts the text as the address or range of a trusted proxy. */
-function isAddressOrRange(text: string): boolean {
-  const [address = "", bits, ...others] = text.split("/");
-  const version = isIP(address);
-  if (version === 0 || others.length > 0) return false;
-  return (
-    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
-  );
 }
 
 /**

@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { InvalidConfigError, parseDuration, readConfig } from "../../src/settings/config.ts";
+import { InvalidConfigError, readConfig } from "../../src/settings/config.ts";
+import { parseDuration } from "../../src/settings/setting-readers.ts";
 import { developmentMasterKey } from "../../src/settings/local-data.ts";
 import { runService } from "../fixtures/processes.ts";
 
@@ -139,7 +140,7 @@ test.each([
   ]);
 });
 
-test("the console is on in a sandbox, and in production if CONSOLE is on and PUBLIC_URL is set", () => {
+test("a production serves the console with CONSOLE and PUBLIC_URL, a sandbox always", () => {
   const live = { ENVIRONMENT: "live", DATABASE_URL: "postgres://app@db/collections", MASTER_KEY: "AB".repeat(32) };
   expect([{}, { CONSOLE: "off" }, live].map((env) => readConfig(env).hasConsole)).toEqual([true, false, false]);
   const on = { ...live, CONSOLE: "on", PUBLIC_URL: "https://desk.example/" };

@@ -2,7 +2,7 @@ import { readInstant } from "@collections/cases";
 import { dayIn, instantOf } from "@collections/local-time";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import { InvalidArgumentError } from "commander";
-import { parseDuration } from "../../settings/config.ts";
+import { parseDuration } from "../../settings/setting-readers.ts";
 import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
