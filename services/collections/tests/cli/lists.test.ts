@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { publicId } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import { createSignInLink, signInByLink } from "@collections/operators";
 import { afterFile } from "@collections/testing";
 import type { Command } from "commander";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -24,6 +25,7 @@ const LISTS: readonly (readonly [command: string, args: readonly string[], items
   ["payment reconciliations", [LENDER], "reconciliations", "runId,lenderCode,from"],
   ["payout due", [], "due", "fieldPartnerId,displayName,state"],
   ["payout list", [], "payouts", "payoutId,fieldPartnerId,paidOn"],
+  ["operator list", [], "operators", "id,name,roles"],
   ["audit list", ["--act", "lender."], "entries", "at,lenderCode,fieldPartnerId"],
 ];
 
@@ -54,6 +56,12 @@ beforeAll(async () => {
   await other.importCases([aRow("LN-1")]);
   await cli.json("key", "create", LENDER);
   await service.app.database.pool.query("update webhooks.delivery set state = 'parked', settled_at = now()");
+  for (const name of ["Asha", "Ravi"]) {
+    await transaction(service.app.database.em(), async (tx) => {
+      const { token } = await createSignInLink(tx, { name, roles: ["viewer"] }, new Date());
+      await signInByLink(tx, token, new Date());
+    });
+  }
   const folder = mkdtempSync(join(tmpdir(), "lists-"));
   afterFile(() => rmSync(folder, { recursive: true }));
   for (const number of [1, 2]) {

@@ -1,4 +1,4 @@
-import { publicId, transaction } from "@collections/database";
+import { parsePublicId, publicId, transaction } from "@collections/database";
 import {
   createSignInLink,
   openOperatorSessions,
@@ -10,12 +10,13 @@ import {
   SIGN_IN_LINK_TTL_MS,
 } from "@collections/operators";
 import { timeIn } from "@collections/local-time";
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { consoleUrl, signInUrl } from "../../settings/console-url.ts";
 import { machineTimeZone, momentText } from "../terminal/local-time.ts";
+import { formatOf, pageOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
-import { answer, idOf, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, idOf, withDatabase } from "../terminal/with-database.ts";
 
 interface LinkOptions {
   name: string;
@@ -54,11 +55,12 @@ Examples:
   pnpm collections operator link --name Asha --role viewer operator --json`,
     )
     .action((options: LinkOptions) => link(options));
-  group
+  const listCommand = group
     .command("list")
-    .description("List the operators who are signed in to the console.")
+    .description("List the operators who are signed in to the console, the newest session first.");
+  withPageOptions(listCommand, readSessionId)
     .addHelpText("after", "\nExample:\n  pnpm collections operator list --json")
-    .action(() => list());
+    .action((options: PageOptions<string>) => list(options));
   group
     .command("revoke")
     .argument("<name>", "the operator's name")
@@ -103,18 +105,27 @@ async function link({ name, role }: LinkOptions): Promise<void> {
   });
 }
 
-async function list(): Promise<void> {
+async function list({ limit, cursor, csv }: PageOptions<string>): Promise<void> {
+  const format = formatOf({ csv });
   await withDatabase(async ({ em }) => {
     const timeZone = machineTimeZone();
-    const sessions = (await openOperatorSessions(em(), new Date())).map(shownSession);
-    const rows = sessions.map(({ id, name, roles, createdAt, lastSeenAt, expiresAt }) => [
-      name,
-      roles.join(", "),
-      ...[createdAt, lastSeenAt, expiresAt].map((at) => timeIn(timeZone, at)),
-      id,
-    ]);
-    const heading = ["NAME", "ROLES", `SIGNED IN (${timeZone})`, "LAST SEEN", "UNTIL", "SESSION"];
-    answer({ operators: sessions }, rows.length === 0 ? "Nobody is signed in." : table([heading, ...rows]));
+    const sessions = await openOperatorSessions(em(), new Date());
+    const { page, last } = pageOf(sessions, limit, cursor === undefined ? undefined : ({ id }) => id === cursor);
+    printPage(format, {
+      name: "operators",
+      items: page.map(shownSession),
+      nextCursor: last ? publicId("ses", last.id) : null,
+      fields: ["id", "name", "roles", "createdAt", "lastSeenAt", "expiresAt"],
+      columns: {
+        NAME: ({ name }) => name,
+        ROLES: ({ roles }) => roles.join(", "),
+        [`SIGNED IN (${timeZone})`]: ({ createdAt }) => timeIn(timeZone, createdAt),
+        "LAST SEEN": ({ lastSeenAt }) => timeIn(timeZone, lastSeenAt),
+        UNTIL: ({ expiresAt }) => timeIn(timeZone, expiresAt),
+        SESSION: ({ id }) => id,
+      },
+      none: "Nobody is signed in.",
+    });
   });
 }
 
@@ -134,4 +145,11 @@ async function revoke(given: string, { session, reason }: RevokeOptions): Promis
     }
     answer({ name, ...revoked }, `Ended ${sessions} sessions and ${links} unused links of ${name}.`);
   });
+}
+
+/** Reads a cursor of `operator list`: the id of the last session of the previous page. */
+function readSessionId(text: string): string {
+  const id = parsePublicId("ses", text);
+  if (id !== undefined) return id;
+  throw new InvalidArgumentError("Expected the nextCursor of a page.");
 }
