@@ -24,6 +24,25 @@ export function display(money: Money, locale?: string): string {
   );
 }
 
+const groupFormats = new Map<string, Intl.NumberFormat>();
+
+/**
+ * Groups the digits of an amount that is written as a decimal, as the readers of its currency do: rupees as in India. Keeps
+ * every digit after the point.
+ *
+ * @example
+ * grouped("125000.50", "INR"); // "1,25,000.50"
+ */
+export function grouped(decimal: string, code: string): string {
+  const digits = decimal.split(".")[1]?.length ?? 0;
+  const locale = code === "INR" ? "en-IN" : "en";
+  const key = `${locale} ${digits}`;
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const format = groupFormats.get(key) ?? new Intl.NumberFormat(locale, options);
+  groupFormats.set(key, format);
+  return format.format(decimal as Intl.StringNumericLiteral);
+}
+
 function shortened(locale = FALLBACK_LOCALE): string {
   return locale.length > MAX_LOCALE_CHARS ? FALLBACK_LOCALE : locale;
 }

@@ -1,5 +1,5 @@
 /**
- * What the pages show. The service implements it with the reads of the command line, so the pages have no rule of their own
+ * The content of the pages. The service implements it with the reads of the command line, so the pages have no rule of their own
  * and cannot change anything. The values are those of `--json`.
  */
 export interface ConsoleDesk {
@@ -103,6 +103,6 @@ export interface Finding {
   readonly sourceLoanNumber: string | null;
   readonly state: string;
   readonly label: string;
-  /** The arguments of the command that shows more. */
-  readonly next: readonly string[];
+  /** The command that shows more. */
+  readonly next: string;
 }

@@ -9,7 +9,7 @@ import { CONSOLE_ROUTES, type ConsoleRoute, type RouteAnswer } from "./routes.ts
 import { cookieOptions, SESSION_COOKIE, sessionTokenIn } from "./session-cookie.ts";
 import { consoleStyles } from "./styles.ts";
 
-/** What the service gives to the console. */
+/** The parts that the service gives to the console. */
 export interface ConsoleOptions {
   /** The path prefix that a proxy in front of the service removes, or empty. */
   readonly publicBasePath: string;

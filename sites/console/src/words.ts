@@ -1,3 +1,5 @@
+import { grouped } from "@collections/money";
+
 const counts = new Intl.NumberFormat("en");
 
 /** Returns a number with groups of digits. */
@@ -8,15 +10,6 @@ export function countText(count: number): string {
 /** Returns amounts with their currencies. Rupees are grouped as in India. */
 export function amountsText(amounts: readonly { readonly amount: string; readonly currency: string }[]): string {
   return amounts.map(({ amount, currency }) => `${grouped(amount, currency)} ${currency}`).join(" + ");
-}
-
-function grouped(amount: string, currency: string): string {
-  const digits = amount.split(".")[1]?.length ?? 0;
-  const format = new Intl.NumberFormat(currency === "INR" ? "en-IN" : "en", {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
-  return format.format(amount as Intl.StringNumericLiteral);
 }
 
 /** Returns the name of a kind or state as words: `NOT_AT_HOME` becomes `Not at home`. */

@@ -1,13 +1,12 @@
 import { find } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
-import { searchText, shownFinding, type ShownFinding } from "../desk/findings.ts";
+import { commandOf, MAX_TEXT_CHARACTERS, searchText, shownFinding, type ShownFinding } from "../desk/findings.ts";
 import { formatOf, printPage } from "./terminal/page-options.ts";
 import { readCount } from "./terminal/read-options.ts";
 import { notFound } from "./terminal/refusal.ts";
 import { endProgress, showProgress } from "./terminal/terminal.ts";
 import { lenderNamed, withDatabase } from "./terminal/with-database.ts";
-import { shellQuoted } from "./webhooks/curl-line.ts";
 
 interface FindOptions {
   lender?: string;
@@ -67,16 +66,11 @@ const COLUMNS: Readonly<Record<string, (one: ShownFinding) => string>> = {
   ID: ({ id }) => id,
   STATE: ({ state }) => state.replaceAll("_", " "),
   "": ({ label }) => label,
-  "SHOW MORE": ({ next }) => `pnpm collections ${next.map(argument).join(" ")}`,
+  "SHOW MORE": commandOf,
 };
-
-/** Returns an argument as a POSIX shell reads it. */
-function argument(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : shellQuoted(text);
-}
 
 function readText(text: string): string {
   const found = searchText(text);
   if (found !== undefined) return found;
-  throw new InvalidArgumentError("Expected 2 to 200 characters without control characters.");
+  throw new InvalidArgumentError(`Expected 2 to ${MAX_TEXT_CHARACTERS} characters without control characters.`);
 }

@@ -1,6 +1,6 @@
-import { currency } from "@collections/money";
+import { currency, grouped } from "@collections/money";
 import { expect, test } from "vitest";
-import { amountText, grouped } from "./amount-text.ts";
+import { amountText } from "./amount-text.ts";
 
 test.each([
   [12_500_050n, "INR", "1,25,000.50 INR"],

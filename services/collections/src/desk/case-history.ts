@@ -3,9 +3,9 @@ import { type EntityManager, publicId } from "@collections/database";
 import { type CaseHistory, caseHistory } from "@collections/flows";
 import { type Lender, lenderByCode } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
-import { toDecimal } from "@collections/money";
+import { grouped, toDecimal } from "@collections/money";
 import { actorText, shownActor } from "./actor-text.ts";
-import { grouped, withCurrency } from "./amount-text.ts";
+import { withCurrency } from "./amount-text.ts";
 
 /** An entry of the timeline of a case. */
 export interface TimelineEntry {

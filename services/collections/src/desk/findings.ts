@@ -3,6 +3,7 @@ import { type EntityManager, publicId } from "@collections/database";
 import { find, type Finding } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { amountText } from "./amount-text.ts";
+import { shellQuoted } from "./shell-quoted.ts";
 
 /** Something that was found, as `find --json` and the console show it. */
 export interface ShownFinding {
@@ -19,13 +20,20 @@ export interface ShownFinding {
   readonly next: readonly string[];
 }
 
-const MAX_TEXT_CHARACTERS = 200;
+/** The maximum length of a text to search for. */
+export const MAX_TEXT_CHARACTERS = 200;
 
 /** Returns the text to search for, or undefined unless it has 2 to 200 characters and no control characters. */
 export function searchText(text: string): string | undefined {
   const found = text.normalize().trim();
   const isUsable = found.length >= 2 && found.length <= MAX_TEXT_CHARACTERS && !/[\p{Cc}\p{Cs}]/u.test(found);
   return isUsable ? found : undefined;
+}
+
+/** Returns the command that shows more of a finding, as a POSIX shell reads it. */
+export function commandOf({ next }: Pick<ShownFinding, "next">): string {
+  const words = next.map((text) => (/^[\w./:@-]+$/.test(text) ? text : shellQuoted(text)));
+  return ["pnpm collections", ...words].join(" ");
 }
 
 const MOST_OF_A_KIND = 20;

@@ -8,7 +8,7 @@ import { actorText } from "../desk/actor-text.ts";
 import { dataText, pageOfAudit } from "../desk/audit.ts";
 import { caseOfLoan, factsOf, timelineOf } from "../desk/case-history.ts";
 import { figuresOfChosen } from "../desk/figures.ts";
-import { findings } from "../desk/findings.ts";
+import { commandOf, findings } from "../desk/findings.ts";
 
 /** Returns the operators' console with the reads of the command line. */
 export function createConsole(app: App): RequestHandler {
@@ -34,7 +34,10 @@ function deskOf({ database }: App): ConsoleDesk {
   const em = () => database.em();
   return {
     figures: (lender) => figuresOfChosen(em(), lender, new Date()),
-    find: (text) => findings(em(), text),
+    async find(text) {
+      const found = await findings(em(), text);
+      return found?.map((one) => ({ ...one, next: commandOf(one) }));
+    },
     async caseOf(lenderCode, loan) {
       const shown = await caseOfLoan(em(), lenderCode, loan);
       if (!shown) return undefined;

@@ -45,7 +45,7 @@ describe("`operator link`", () => {
     expect(url).toMatch(/^https:\/\/desk\.example\/d\/console\/sign-in\/opl_/);
   });
 
-  test("is refused where the console is off, and for a wrong name or role", async () => {
+  test("is refused without a console, and for a wrong name or role", async () => {
     const off = cliWith({ ENVIRONMENT: "live" });
     expect(await off("operator", "link", "--name", "Asha", "--role", "viewer")).toMatchObject({
       code: 2,

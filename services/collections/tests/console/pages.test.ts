@@ -33,7 +33,7 @@ describe("the page Today", () => {
     expect(text).toContain(`Unhealthy endpoints</span> <b>0 of ${endpoints.endpoints}</b>`);
   });
 
-  test("shows the lender that was chosen, and says that an unknown one does not exist", async () => {
+  test("shows the chosen lender, and says if there is no such lender", async () => {
     const other = await aLender(service);
     const { text } = await visitor.get(`/console?lender=${other.code}`);
     expect(text).toContain(`<option selected>${other.code}</option>`);
@@ -128,7 +128,7 @@ test("an unknown page answers 404 to an operator", async () => {
   expect(answer).toMatchObject({ status: 404, text: expect.stringContaining("There is nothing at /console/nothing.") });
 });
 
-test("a path with a broken escape and a form that is too long are refused as pages", async () => {
+test("a broken escape and a long form are refused as pages", async () => {
   const broken = await visitor.get("/console/sign-in/%E0%A4%A");
   expect(broken).toMatchObject({ status: 400, text: expect.stringContaining("This page cannot be shown") });
   expect(await visitor.post("/console/sign-out", { formToken: "x".repeat(20_000) })).toMatchObject({ status: 413 });

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aSignedInVisitor, aVisitor, formTokenIn, type Visitor } from "./fixtures/visitor.ts";
 
-/** Who sends a request: an operator with one role, or somebody without a session. */
+/** The sender of a request: an operator with one role, or a visitor without a session. */
 const VISITORS = [...OPERATOR_ROLES, "nobody"] as const;
 
 const ROUTES = CONSOLE_ROUTES.map((route) => ({

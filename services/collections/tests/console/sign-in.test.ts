@@ -127,7 +127,7 @@ test("the console is off in production unless CONSOLE is on", async () => {
   expect(await aVisitor(await serverWith({ CONSOLE: "off" })).get("/console")).toMatchObject({ status: 404 });
 });
 
-test("in production the cookie is secure and PUBLIC_URL is the origin of forms", async () => {
+test("a production has a secure cookie and the forms of PUBLIC_URL", async () => {
   const settings = {
     ENVIRONMENT: "live",
     CONSOLE: "on",

@@ -2,7 +2,7 @@ import { emptyDatabase } from "@collections/testing";
 import { expect, test } from "vitest";
 import { startProcess } from "../fixtures/processes.ts";
 
-test("a sandbox logs a link at its start that signs in to the console", async () => {
+test("the link that a sandbox logs signs in to the console", async () => {
   const service = await startProcess({ DATABASE_URL: (await emptyDatabase()).url, LOG_LEVEL: "info" });
   await expect.poll(() => service.log()).toContain("/console/sign-in/");
   const url = /"(http:[^"]+\/console\/sign-in\/(opl_[^"]+))"/.exec(service.log())!;

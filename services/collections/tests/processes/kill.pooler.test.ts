@@ -17,7 +17,7 @@ const BETWEEN_KILLS = 40;
 const STOP = new AbortController().signal;
 const random = seededRandom(SEED);
 
-test(`a pooler that dies again and again loses and doubles no payment (SEED=${SEED})`, async () => {
+test(`a pooler that is killed loses and doubles no payment (SEED=${SEED})`, async () => {
   const postgres = await aDurablePostgres();
   const pooler = await OwnPooler.start(postgres.url);
   afterFile(() => pooler.kill());

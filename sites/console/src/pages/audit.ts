@@ -15,7 +15,7 @@ export function auditSearchOf(query: URLSearchParams): AuditSearch {
   };
 }
 
-/** What operators and field partners have done, newest first. */
+/** Lists the acts of operators and field partners, newest first. */
 export function auditPage(home: string, search: AuditSearch, { entries, next }: AuditPage): PageContent {
   return {
     title: "Audit",

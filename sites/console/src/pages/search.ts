@@ -76,11 +76,6 @@ function result(home: string, { kind, lenderCode, id, sourceLoanNumber, state, l
             ],
       )}
     </dl>
-    <p class="next">More: <code>pnpm collections ${next.map(argument).join(" ")}</code></p>
+    <p class="next">More: <code>${next}</code></p>
   </li>`;
-}
-
-/** Returns an argument as a POSIX shell reads it. */
-function argument(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

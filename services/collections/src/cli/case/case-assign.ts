@@ -77,7 +77,8 @@ A file is read as case import reads it: usual column names are known, and titles
 
 Many cases: --file, --from with --to, or --spread with --by. The last two take the options of case list to select cases;
 --spread takes unassigned cases, unless --holder is given. --by amount evens out the number of cases and their sum;
---by postal-code gives all cases of a postal code to one person, the one who has most of its cases already. In a file, none in the column assignTo unassigns a case.
+--by postal-code gives all cases of a postal code to one person, the one who has most of its cases already.
+In a file, none in the column assignTo unassigns a case.
 
 The command shows who gets how many cases, asks for confirmation, and assigns ${MAX_MOVES} cases at a time. You may interrupt it
 and run it again: a case that its new field partner already has stays unchanged. Refused lines of a file are

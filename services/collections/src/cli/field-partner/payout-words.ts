@@ -1,8 +1,8 @@
 import { type EntityManager, publicId } from "@collections/database";
 import { type CreditedSum, type Earning, formula, type Payout } from "@collections/earnings";
 import { listLenders } from "@collections/lenders";
-import { toDecimal } from "@collections/money";
-import { grouped, withCurrency } from "../../desk/amount-text.ts";
+import { grouped, toDecimal } from "@collections/money";
+import { withCurrency } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 

@@ -7,7 +7,7 @@ import {
   recordPayout,
   type RecordPayoutOutcome,
 } from "@collections/flows";
-import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
+import { type CurrencyCode, grouped, readAmount, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
 import {
   carriedOver,
@@ -20,7 +20,7 @@ import {
   shownLine,
   shownPayout,
 } from "./payout-words.ts";
-import { grouped, withCurrency } from "../../desk/amount-text.ts";
+import { withCurrency } from "../../desk/amount-text.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readFieldPartnerCursor } from "./field-partner-read.ts";
 import { type LocalMoment, readCurrency, readCursor, readDay, readSum, readUntil } from "../terminal/read-options.ts";

@@ -2,10 +2,9 @@ import { type CaseStatement, collectionsLedger, statementOf } from "@collections
 import { casesOfLoan } from "@collections/cases";
 import { publicId, transaction } from "@collections/database";
 import { listLenders, recordAct } from "@collections/lenders";
-import { toDecimal } from "@collections/money";
+import { grouped, toDecimal } from "@collections/money";
 import { Command } from "commander";
 import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";
-import { grouped } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageFormat, printPage } from "../terminal/page-options.ts";
 import { readReason } from "../terminal/read-options.ts";

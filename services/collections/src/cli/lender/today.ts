@@ -34,9 +34,9 @@ export function todayCommand(): Command {
       "after",
       `
 The figures count what the service received on the day, in the time zone of the lender. Deductions are commissions that reversals
-took back after they had been paid out. Reconciliations are those of the day's payments, with the differences that are left. Promises are those that are due on the
-day; they are kept or broken one hour after it. Links are those that were requested on the day. Unassigned cases and unhealthy
-endpoints are those of now. The command only reads.
+took back after they had been paid out. Reconciliations are those of the day's payments, with the differences that are left.
+Promises are those that are due on the day; they are kept or broken one hour after it. Links are those that were requested on the
+day. Unassigned cases and unhealthy endpoints are those of now. The command only reads.
 
 Examples:
   pnpm collections today

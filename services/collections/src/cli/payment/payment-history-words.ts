@@ -2,9 +2,9 @@ import { type EntityManager, publicId } from "@collections/database";
 import { formula } from "@collections/earnings";
 import type { PaymentHistory } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
-import { toDecimal } from "@collections/money";
+import { grouped, toDecimal } from "@collections/money";
 import { namesOf, shownRecord } from "./payment-words.ts";
-import { grouped, withCurrency } from "../../desk/amount-text.ts";
+import { withCurrency } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 

@@ -4,9 +4,9 @@ import type { Earning } from "@collections/earnings";
 import { fieldPartnersByIds } from "@collections/field-partners";
 import type { ConfirmationEffects, MoveOutcome, ReversalEffects, ReversalOutcome } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
-import { toDecimal } from "@collections/money";
+import { grouped, toDecimal } from "@collections/money";
 import { linkById } from "@collections/payment-links";
-import { grouped, withCurrency } from "../../desk/amount-text.ts";
+import { withCurrency } from "../../desk/amount-text.ts";
 import { momentText } from "../terminal/local-time.ts";
 
 type Done = Exclude<ReversalOutcome, { kind: "refused" }>;

@@ -5,7 +5,8 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterFile } from "@collections/testing";
 import { expect, test } from "vitest";
-import { curlLine, shellQuoted } from "./curl-line.ts";
+import { shellQuoted } from "../../desk/shell-quoted.ts";
+import { curlLine } from "./curl-line.ts";
 
 const run = promisify(execFile);
 

@@ -1,3 +1,4 @@
+import { shellQuoted } from "../../desk/shell-quoted.ts";
 import type { SentRequest } from "@collections/webhooks";
 
 /** The time within which a receiver must answer (contract: Limits, webhook acknowledgement time). */
@@ -16,16 +17,4 @@ export function curlLine({ url, headers, body }: SentRequest): string {
     `--data-raw ${shellQuoted(body)}`,
     shellQuoted(URL.parse(url)?.href ?? url),
   ].join(" ");
-}
-
-/**
- * Quotes a text for a POSIX shell. Within single quotes, only the single quote needs escaping. Characters that control
- * a terminal become calls of `printf`: the line can then be shown safely, and the shell still produces the same bytes.
- */
-export function shellQuoted(text: string): string {
-  const quoted = `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  return quoted.replaceAll(/(?:(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+/gu, (characters) => {
-    const octal = Array.from(Buffer.from(characters), (byte) => `\\${byte.toString(8).padStart(3, "0")}`);
-    return `'"$(printf '${octal.join("")}')"'`;
-  });
 }
