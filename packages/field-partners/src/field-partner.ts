@@ -102,7 +102,8 @@ export type FieldPartnerChanges = Partial<NewFieldPartner>;
 
 /**
  * Changes a person, for example after they got a new phone number. The person stays signed in. The audit records the old
- * and the new name and time zone, and of the phone only that it was changed. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError.
+ * and the new name and time zone, and of the phone only that it was changed. Throws FieldPartnerNotFoundError,
+ * InvalidFieldPartnerError.
  *
  * @example
  * const change = { fieldPartnerId, reason: "New SIM", changes: { phone: "+919800000002" } };

@@ -72,7 +72,7 @@ test("an SMS fails with OUTCOME_UNKNOWN if the gateway does not answer, and with
   await outbound.close();
 });
 
-test("a message is not lost to an idle connection that the gateway closes", async () => {
+test("an idle connection that the gateway closes loses no message", async () => {
   // The second request on a connection arrives after the gateway has decided to close it.
   const served = new Set<unknown>();
   await using gateway = await openGateway((response) => {

@@ -48,7 +48,7 @@ test("a production of a release serves every page of the documentation, and no a
   await server.end("SIGTERM");
 });
 
-test("a sandbox of a release serves the app with its bundled script, the console, and GraphiQL", async () => {
+test("a sandbox of a release serves the app, the console and GraphiQL", async () => {
   release.configure("server.env", { PORT: "0", ENVIRONMENT: "sandbox" });
   const server = await release.start("collections-server");
   release.configure("server.env", { PORT: "0", METRICS_PORT: "0" });

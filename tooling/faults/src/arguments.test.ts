@@ -8,7 +8,7 @@ function options(...args: string[]): Options {
   return read;
 }
 
-test("without arguments, runs every fault that needs no cluster and no pooler, in the long form", () => {
+test("no arguments mean every long fault without cluster and pooler", () => {
   expect(options()).toEqual({
     faults: faults.filter(({ isByNameOnly, pooler }) => isByNameOnly !== true && pooler !== "needed"),
     seed: 123,

@@ -31,8 +31,8 @@ export type EraseOutcome =
 
 /**
  * Erases the personal data of a loan's borrower from the cases of all its cycles, their visits and their links. The
- * current case must have ended or be on hold. Also erases notes that a phone has sent before the start of their visit. The ledger, amounts, references, states and times stay, and later payments
- * of the loan are booked. The audit records the erasure, unless all cases were erased before.
+ * current case must have ended or be on hold. Also erases notes that a phone has sent before the start of their visit. The
+ * ledger, amounts, references, states and times stay, and later payments of the loan are booked. The audit records the erasure, unless all cases were erased before.
  *
  * @example
  * const outcome = await eraseCase(em, { lender, loan: "LN-1001", reason: "The borrower asked the lender" });

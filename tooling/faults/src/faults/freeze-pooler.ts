@@ -3,7 +3,7 @@ import type { Fault } from "../fault.ts";
 import { amidCommit } from "../stage/amid-commit.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-/** Longer than the service waits for the answer to a query, so that it closes its connections meanwhile. */
+/** The service waits less long for the answer to a query, so it closes its connections during the freeze. */
 const FROZEN_MS = 13_000;
 
 export const freezePooler: Fault = {
