@@ -90,7 +90,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
     trial: { args: ({ a }) => ["--lender", a.twin.code, "--act", "nothing."], code: 0, says: "No entry matches." },
   },
   "operator link": { names: "--role", trial: { because: "operators belong to no lender" } },
-  "operator list": { names: "", trial: { because: "operators belong to no lender" } },
+  "operator list": { names: "--cursor", trial: { because: "operators belong to no lender" } },
   "operator revoke": { names: "<name> --session", trial: { because: "operators belong to no lender" } },
   find: {
     names: "<text> --lender",

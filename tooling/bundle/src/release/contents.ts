@@ -4,12 +4,14 @@ import { dirname, join } from "node:path";
 
 /**
  * The packages of this repository that a release contains as sources, at the same paths. The sites serve files beside
- * their modules, and translate modules of `signing` for browsers, so these packages cannot be bundled.
+ * their modules, and translate modules of `signing` for browsers, so these packages cannot be bundled. The console imports
+ * `money`.
  */
 export const SOURCE_PACKAGES = {
   "@collections/console": "sites/console",
   "@collections/docs-site": "sites/docs-site",
   "@collections/field-app": "sites/field-app",
+  "@collections/money": "packages/money",
   "@collections/signing": "packages/signing",
   "@collections/web-pages": "sites/web-pages",
 } as const satisfies Readonly<Record<string, string>>;
