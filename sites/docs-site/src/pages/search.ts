@@ -32,15 +32,19 @@ results.addEventListener("click", () => dialog.close());
 
 async function showResults(): Promise<void> {
   const words = input.value.trim();
+  const isEarlierLoad = search !== undefined;
+  const loading = (search ??= loadIndex());
   try {
-    search ??= loadIndex();
-    const found = (await search).search(words).slice(0, MAX_RESULTS) as unknown as Entry[];
+    const found = (await loading).search(words).slice(0, MAX_RESULTS) as unknown as Entry[];
     if (words !== input.value.trim()) return;
     fill(results, ...found.map(result));
     status.textContent = words === "" ? "" : `${resultCount(found.length)} for ${words}`;
   } catch {
     // The next letter tries again.
-    search = undefined;
+    if (search === loading) search = undefined;
+    if (words !== input.value.trim()) return;
+    // The load began before this letter, and the connection may be back.
+    if (isEarlierLoad) return showResults();
     status.textContent = "The search could not be loaded. Check the connection, and type again.";
   }
 }
