@@ -1,8 +1,9 @@
 import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { silentWire, type SilentWire } from "../../tests/silent-wire.ts";
 import { createDatabase } from "../database.ts";
 import type { Database } from "./open-database.ts";
+import { signal, transaction } from "./transaction.ts";
 
 let url: string;
 let wire: SilentWire;
@@ -60,4 +61,21 @@ describe("a connection for signals that is open on this side only", () => {
     wire.swallow();
     await listener.close();
   });
+});
+
+test("sends all signals of a transaction in one statement", async () => {
+  const [listener, sender] = [await aDatabase(directUrl(url)), await aDatabase(directUrl(url))];
+  const heard: string[] = [];
+  for (const channel of ["cases", "events"]) listener.signals.on(channel, (payload) => heard.push(payload));
+  const before = await listeningTo(sender);
+  listener.signals.listen();
+  await expect.poll(() => listeningTo(sender)).toBe(before + 1);
+  const query = vi.spyOn(sender.pool, "query");
+  await transaction(sender.em(), async (tx) => {
+    signal(tx, "cases", "case 1");
+    signal(tx, "events", "event 1");
+  });
+  await expect.poll(() => heard).toEqual(["case 1", "event 1"]);
+  const notified = query.mock.calls.filter((call) => JSON.stringify(call).includes("pg_notify"));
+  expect(notified).toHaveLength(1);
 });

@@ -137,9 +137,12 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       callListeners(channel, payload);
       if (closed) return;
       waiting.add(`${origin}|${channel}|${payload}`);
-      notifying ??= notify().finally(() => {
-        notifying = undefined;
-      });
+      // The signals of one transaction are emitted one after the other, and leave in one NOTIFY.
+      notifying ??= Promise.resolve()
+        .then(notify)
+        .finally(() => {
+          notifying = undefined;
+        });
     },
     listen() {
       if (isPooled(directUrl)) throw new SessionNeededError("LISTEN");
