@@ -49,13 +49,15 @@ async function playFor({ config, database, em }: Operator, { code, loan: given, 
   const lender = await lenderNamed(em(), code);
   const loan = await storedLoanNumber(em(), lender.id, given);
   if (!(await caseByLoan(em(), lender.id, loan))) throw notFound("loan", given);
-  await transaction(em(), async (tx) =>
-    recordAct(tx, { lenderId: lender.id, act: "sandbox.played", data: { loan, scene } }),
-  );
+  const audit = (act: string, data: object) =>
+    transaction(em(), async (tx) => recordAct(tx, { lenderId: lender.id, act, data: { loan, scene, ...data } }));
+  // A scene has several transactions and calls, so the audit has an entry before them and one after them.
+  await audit("sandbox.play_started", {});
   const outcome = await playScene({ database, environment, mintTimeoutMs }, { lender, loan, scene, playId: newId() });
   if (outcome.kind === "loan_not_found") throw notFound("loan", given);
   if (outcome.kind === "not_playable") throw new Refusal("SCENE_NOT_PLAYABLE", outcome.detail);
   const { stoppedBecause, events } = outcome;
+  await audit("sandbox.played", { stoppedBecause, events: events.length });
   const lines = table(events.map(({ sequence, kind, eventId }) => [`#${sequence}`, kind, eventId]));
   const end = stoppedBecause === null ? `Played ${scene} on ${loan}.` : `${scene} ended early: ${stoppedBecause}`;
   answer({ lenderCode: lender.code, loan, scene, stoppedBecause, events }, `${lines}\n${end}`.trim());
