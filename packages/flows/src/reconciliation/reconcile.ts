@@ -71,7 +71,7 @@ export interface ReconcileRequest {
   /** How many differences of each list are stored. All differences are counted. */
   readonly mostPerList: number;
   /** What the audit records with the run, in the same transaction. Without it, the audit records nothing. */
-  readonly audited?: object | undefined;
+  readonly audited?: Readonly<Record<string, unknown>> | undefined;
   /** Is filled by the run, for `confirmMissing`. */
   readonly known?: KnownSequences;
   /** Is called with the number of rows that were read so far. */
