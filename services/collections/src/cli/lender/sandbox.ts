@@ -1,10 +1,10 @@
-import { caseByLoan, storedLoanNumber } from "@collections/cases";
+import { caseByLoan } from "@collections/cases";
 import { newId, transaction } from "@collections/database";
 import { playScene, type Scene, SCENES } from "@collections/flows";
 import { recordAct } from "@collections/lenders";
 import { Argument, Command } from "commander";
 import { notFound, Refusal } from "../terminal/refusal.ts";
-import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, loanNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
 /** `sandbox play`: plays what happens to a loan, so that the lender's receiver gets the events. */
 export function sandboxCommand(): Command {
@@ -47,7 +47,7 @@ async function playFor({ config, database, em }: Operator, { code, loan: given, 
     );
   }
   const lender = await lenderNamed(em(), code);
-  const loan = await storedLoanNumber(em(), lender.id, given);
+  const loan = await loanNamed(em(), lender, given);
   if (!(await caseByLoan(em(), lender.id, loan))) throw notFound("loan", given);
   const audit = (act: string, data: object) =>
     transaction(em(), async (tx) => recordAct(tx, { lenderId: lender.id, act, data: { loan, scene, ...data } }));
