@@ -13,6 +13,7 @@ import { migration0009 } from "./migrations/0009-reconciliation-lists.ts";
 import { migration0010 } from "./migrations/0010-gone-differences.ts";
 import { migration0011 } from "./migrations/0011-reconciliations-as-evidence.ts";
 import { migration0012 } from "./migrations/0012-reconciliation-matches.ts";
+import { migration0013 } from "./migrations/0013-by-reference.ts";
 import { ReconciliationCostEntity } from "./reconciliation/allowance.ts";
 import { ReconciliationDifferenceEntity } from "./reconciliation/difference.ts";
 import { ReconciliationGoneEntity, ReconciliationMarkEntity } from "./reconciliation/gone.ts";
@@ -277,6 +278,7 @@ export const bookingsSchema: PackageSchema = {
     { name: "0010-gone-differences", statements: migration0010 },
     { name: "0011-reconciliations-as-evidence", statements: migration0011 },
     { name: "0012-reconciliation-matches", statements: migration0012 },
+    { name: "0013-by-reference", statements: migration0013 },
   ],
   appendOnly: [
     "ledger.account",

@@ -47,6 +47,7 @@ export {
 export { forLenders, type LenderStatement, lenderStatement } from "./sql/lender-statement.ts";
 export { insertFor } from "./transaction/insert-for.ts";
 export { checkByFunction, type RowRule } from "./migration/check-by-function.ts";
+export { foldedNameFunction } from "./migration/folded-name-function.ts";
 export { type MigrationLockOptions } from "./migration/migration-lock.ts";
 export { MissingRowsError } from "./sql/missing-rows.ts";
 export { migrate, type MigrateOptions, MigrationNeededError, RuntimeRoleMissingError } from "./migration/migrate.ts";

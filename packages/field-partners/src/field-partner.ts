@@ -226,7 +226,7 @@ export async function listFieldPartners(em: EntityManager): Promise<FieldPartner
 /** The people to find, and where the page begins. An absent field does not restrict the list. */
 export interface FieldPartnerSearch {
   readonly state?: FieldPartnerRow["state"] | undefined;
-  /** A part of the name, or the last digits of the phone. */
+  /** A part of the name, which is compared by `folded_name`, or the last digits of the phone. */
   readonly text?: string | undefined;
   /** The id of the last person of the previous page. */
   readonly after?: string | undefined;
@@ -243,20 +243,27 @@ export async function searchFieldPartners(
   em: EntityManager,
   { state, text, after, limit }: FieldPartnerSearch,
 ): Promise<FieldPartner[]> {
-  const pattern = text?.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  const named = text === undefined ? undefined : await query<{ id: string }>(em, selectNamed, [text]);
   const rows = await em.find(
     FieldPartnerEntity,
     {
       ...(state !== undefined && { state }),
       ...(after !== undefined && { id: { $gt: after } }),
-      ...(pattern !== undefined && {
-        $or: [{ displayName: { $ilike: `%${pattern}%` } }, { phone: { $like: `%${pattern.replaceAll(/\s/g, "")}` } }],
-      }),
+      ...(named !== undefined && { $and: [{ id: { $in: named.map(({ id }) => id) } }] }),
     },
     { orderBy: { id: "asc" }, limit, disableIdentityMap: true },
   );
   return rows.map(toFieldPartner);
 }
+
+// A deployment has thousands of field partners, so the query may read all of them.
+const selectNamed = statement(
+  "field-partners.named",
+  `select p.id from field_partners.field_partner p
+   where position(field_partners.folded_name($1::text) in field_partners.folded_name(p.display_name)) > 0
+     or (regexp_replace($1::text, '\\s', '', 'g') <> ''
+       and right(p.phone, length(regexp_replace($1::text, '\\s', '', 'g'))) = regexp_replace($1::text, '\\s', '', 'g'))`,
+);
 
 /**
  * Locks a person's state until the transaction ends, so that a suspension commits either before the lock or after this

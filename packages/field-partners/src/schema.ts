@@ -1,4 +1,4 @@
-import type { Actor, PackageSchema } from "@collections/database";
+import { type Actor, foldedNameFunction, type PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { otpQueue } from "./otp-queue.ts";
 import { signInMigration } from "./migrations/0002-sign-in.ts";
@@ -208,6 +208,7 @@ export const fieldPartnersSchema: PackageSchema = {
         "create index if not exists audit_entry_of_actor on field_partners.audit_entry (actor, act, id)",
       ],
     },
+    { name: "0010-folded-names", statements: [foldedNameFunction("field_partners")] },
   ],
   appendOnly: ["field_partners.audit_entry"],
   undistributed: ["field_partner", "session", "token_pair", "otp", "audit_entry", "mutation_result"].map((name) => ({

@@ -84,7 +84,13 @@ export {
   type SuppressionCode,
   suppressionOf,
 } from "./message/record-delivery.ts";
-export { type MintedLink, type RecordedMint, recordMinted, recordUnavailable } from "./mint/record-mint.ts";
+export {
+  type MintedLink,
+  type RecordedMint,
+  recordMinted,
+  recordUnavailable,
+  type UnavailableLink,
+} from "./mint/record-mint.ts";
 export {
   LINK_REQUEST_LIFETIME_MS,
   type LinkRequest,

@@ -124,5 +124,10 @@ export const paymentLinksSchema: PackageSchema = {
       name: "0006-reversals",
       statements: ["alter table payment_links.payment_link add column reversed_at timestamptz"],
     },
+    {
+      name: "0007-own-faults",
+      // Null in existing rows, and in rows that a process of the previous version settles.
+      statements: ["alter table payment_links.payment_link add column unavailable_own_fault boolean"],
+    },
   ],
 };

@@ -1,5 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import { type Booking, type BookingKey, bookings, bookingsFor } from "./booking.ts";
+import { loansOfReference } from "./by-reference.ts";
 
 /** The bookings to list. An absent field does not restrict the list. */
 export interface BookingFilter {
@@ -79,9 +80,9 @@ async function ofRareReferences(
 ): Promise<Booking[] | undefined> {
   const keys: BookingKey[] = [];
   for (const reference of references) {
-    const loans = await query<{ loan: string }>(em, selectLoansOfReference, [lenderId, reference]);
+    const loans = await loansOfReference(em, lenderId, { reference, limit: MOST_LOANS + 1 });
     if (loans.length > MOST_LOANS) return undefined;
-    keys.push(...loans.map(({ loan }) => ({ lenderId, loan, reference })));
+    keys.push(...loans.map((loan) => ({ lenderId, loan, reference })));
   }
   return bookingsFor(em, keys);
 }
@@ -116,15 +117,6 @@ export const selectListedOfLoan = statement(
    ) b
    where b.id > $2 and ${IS_LISTED}
    order by b.id limit $6::bigint`,
-);
-
-// PostgreSQL compares the references of all the lender's bookings in the unique index on loan and reference, and reads no row
-// of another reference. This takes about 0.1 s for a million bookings. An index that begins with the reference would be
-// faster, but every confirmation would have to write it.
-export const selectLoansOfReference = statement(
-  "ledger.loans-of-reference",
-  `select source_loan_number as loan from ledger.payment_booking where lender_id = $1 and reference = $2
-   order by source_loan_number limit (select ${MOST_LOANS + 1})`,
 );
 
 export const selectLastSearched = statement(

@@ -162,16 +162,33 @@ export interface CasesOfLender {
 }
 
 /**
- * Erases the notes of queued ends of visits that may be about these cases. The service learns the case of a queued request
- * only when its visit starts. So the notes of all queued requests are erased that belong to field partners who have one of
- * the cases, or had one in the last 31 days. The requests themselves stay queued.
+ * Erases the notes of queued ends of visits that may be about these cases. The requests themselves stay queued. The phone
+ * sends the case only with the start of a visit, so a queued request does not tell its case. Notes are kept if they cannot
+ * be about these cases: those of people who have none of the cases and had none in the last 31 days, those that arrived
+ * before the present holder got the first of the cases, and those of started visits to other cases.
  *
  * @example
  * await eraseQueuedNotes(tx, { lenderId, caseIds: [caseId] });
  */
 export async function eraseQueuedNotes(tx: Tx, { lenderId, caseIds }: CasesOfLender): Promise<void> {
-  const holders = await query<{ id: string }>(tx, selectHolders, [lenderId, [...caseIds]]);
-  if (holders.length > 0) send(tx, dropNotes, [holders.map(({ id }) => id)]);
+  const holders = await query<Holder>(tx, selectHolders, [lenderId, [...caseIds]]);
+  if (holders.length === 0) return;
+  const of = [holders.map(({ id }) => id), holders.map(({ since }) => since?.toISOString() ?? null)];
+  const noted = await query<VisitOfFieldPartner>(tx, selectNoted, of);
+  if (noted.length === 0) return;
+  const started = await query<VisitOfFieldPartner & { readonly caseId: string }>(tx, selectStarted, [
+    noted.map(({ visitId }) => visitId),
+  ]);
+  const elsewhere = new Set(started.filter(({ caseId }) => !caseIds.includes(caseId)).map(keyOf));
+  const dropped = noted.filter((visit) => !elsewhere.has(keyOf(visit)));
+  send(tx, dropNotes, [dropped.map(({ fieldPartnerId }) => fieldPartnerId), dropped.map(({ visitId }) => visitId)]);
+}
+
+/** A person who has or had one of the cases. */
+interface Holder {
+  readonly id: string;
+  /** When this person got the first of the cases; null if unknown. */
+  readonly since: Date | null;
 }
 
 /**
@@ -226,21 +243,38 @@ const selectVisits = statement(
 // would copy all queued requests to each node. This query is sent only if a request is queued, which is rare.
 const selectStarted = statement(
   "cases.visits-begun",
-  `select field_partner_id as "fieldPartnerId", id as "visitId" from cases.visit where id = any ($1::uuid[])`,
+  `select field_partner_id as "fieldPartnerId", id as "visitId", case_id as "caseId" from cases.visit
+   where id = any ($1::uuid[])`,
 );
 
+// Nobody knows when a person got a case who has lost it. `-infinity` stands for an unknown time, because min() would
+// ignore a null.
 const selectHolders = statement(
   "cases.holders-of-cases",
-  `select g.field_partner_id as id from cases.gone_case g where g.lender_id = $1 and g.case_id = any ($2::uuid[])
-   union
-   select c.assigned_field_partner_id as id from cases.collection_case c
-   where c.lender_id = $1 and c.id = any ($2::uuid[]) and c.assigned_field_partner_id is not null`,
+  `select h.id, nullif(min(h.since), '-infinity') as since
+   from (
+     select g.field_partner_id as id, '-infinity'::timestamptz as since from cases.gone_case g
+     where g.lender_id = $1 and g.case_id = any ($2::uuid[])
+     union all
+     select c.assigned_field_partner_id, coalesce(c.assigned_since, '-infinity') from cases.collection_case c
+     where c.lender_id = $1 and c.id = any ($2::uuid[]) and c.assigned_field_partner_id is not null
+   ) h
+   group by h.id`,
+);
+
+const selectNoted = statement(
+  "cases.held-notes",
+  `select r.field_partner_id as "fieldPartnerId", r.visit_id as "visitId"
+   from unnest($1::uuid[], $2::timestamptz[]) h (id, since)
+   join cases.held_request r on r.field_partner_id = h.id
+   where r.mutation = 'completeVisit' and r.input ? 'note' and (h.since is null or r.received_at >= h.since)`,
 );
 
 const dropNotes = statement(
   "cases.erase-held-notes",
-  `update cases.held_request set input = input - 'note'
-   where field_partner_id = any ($1::uuid[]) and mutation = 'completeVisit' and input ? 'note'`,
+  `update cases.held_request r set input = r.input - 'note'
+   from unnest($1::uuid[], $2::uuid[]) v (field_partner_id, visit_id)
+   where r.field_partner_id = v.field_partner_id and r.visit_id = v.visit_id and r.mutation = 'completeVisit'`,
 );
 
 const dropRequest = statement(

@@ -164,6 +164,33 @@ describe("an erased case", () => {
     expect(rows).toEqual([{ note: null }, { note: "green door" }]);
   });
 
+  test("keeps queued notes that cannot be about it", async () => {
+    const person = await aFieldPartner(database);
+    const of = { fieldPartnerId: person.id, occurredAt: new Date(), disposition: "NOT_AT_HOME" } as const;
+    const before = { ...of, visitId: newId(), note: "arrived before the case was assigned" };
+    expect(await transaction(em(), (tx) => queueCompletion(tx, newId(), before))).toBe(true);
+    const { sourceLoanNumber: loan } = await aCase(database, lender, { fieldPartner: person });
+    const { id: otherCase } = await aCase(database, lender, { fieldPartner: person });
+    const elsewhere = { ...of, visitId: newId(), note: "of a visit to another case" };
+    const after = { ...of, visitId: newId(), note: "may be about this case" };
+    for (const queued of [elsewhere, after]) {
+      expect(await transaction(em(), (tx) => queueCompletion(tx, newId(), queued))).toBe(true);
+    }
+    // A process of an older version records a start without the requests that wait for it.
+    await database.pool.query(
+      `insert into cases.visit (lender_id, id, case_id, field_partner_id, started_at, start_received_at)
+       values ($1, $2, $3, $4, now(), now())`,
+      [lender.id, elsewhere.visitId, otherCase, person.id],
+    );
+    await holdCase(em(), order(loan), ENVIRONMENT);
+    await erase(loan);
+    const { rows } = await database.pool.query<{ note: string | null }>(
+      "select input ->> 'note' as note from cases.held_request where field_partner_id = $1 order by received_at, visit_id",
+      [person.id],
+    );
+    expect(rows.map(({ note }) => note)).toEqual([before.note, elsewhere.note, null]);
+  });
+
   test("books a late payment, and the books hold", async () => {
     const { sourceLoanNumber: loan } = await anEndedCase();
     await erase(loan);

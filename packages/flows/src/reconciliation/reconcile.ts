@@ -24,6 +24,7 @@ import {
   StagedKeys,
 } from "@collections/bookings";
 import { type EntityManager, isUniqueViolation, newId, transaction, type Tx } from "@collections/database";
+import { recordAct } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { compareStaged } from "./compare-staged.ts";
@@ -69,6 +70,8 @@ export interface ReconcileRequest {
   readonly rows: Iterable<readonly CheckedPaymentRow[]> | AsyncIterable<readonly CheckedPaymentRow[]>;
   /** How many differences of each list are stored. All differences are counted. */
   readonly mostPerList: number;
+  /** What the audit records with the run, in the same transaction. Without it, the audit records nothing. */
+  readonly audited?: Readonly<Record<string, unknown>> | undefined;
   /** Is filled by the run, for `confirmMissing`. */
   readonly known?: KnownSequences;
   /** Is called with the number of rows that were read so far. */
@@ -200,7 +203,7 @@ interface Cost {
 }
 
 async function compare(tx: Tx, key: RunKey, request: ReconcileRequest, cost: Cost): Promise<void> {
-  const { window, requestedBy, fileName, mostPerList, lender } = request;
+  const { window, requestedBy, fileName, mostPerList, lender, audited } = request;
   // Do not wait for the lock: a waiting run would occupy a connection.
   if (!(await lockReconciliations(tx, key.lenderId))) throw new ReconciliationRunningError();
   // A repeat of this request may have stored the run meanwhile.
@@ -252,6 +255,7 @@ async function compare(tx: Tx, key: RunKey, request: ReconcileRequest, cost: Cos
     compared: BigInt(cost.compared),
     stored: BigInt(stored),
   });
+  if (audited) recordAct(tx, { lenderId: key.lenderId, act: "reconciliation.run", data: audited });
 }
 
 interface Staging {

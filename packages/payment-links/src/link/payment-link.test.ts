@@ -184,6 +184,7 @@ describe("recordUnavailable", () => {
         status: "unavailable",
         unavailableReason: unavailable,
         unavailableDetail: "A sentence.",
+        unavailableOwnFault: false,
         unavailableAt: minutesLater(1),
         updatedAt: minutesLater(1),
       },

@@ -38,6 +38,8 @@ export const PaymentLinkEntity = defineEntity({
     unavailableReason: p.text().$type<UnavailableReason>().strictNullable(),
     /** Why the link is unavailable, in a sentence for operators. */
     unavailableDetail: p.text().strictNullable(),
+    /** Whether our own DNS or network failed. Null for other links, and for links that an older version recorded. */
+    unavailableOwnFault: p.boolean().strictNullable(),
     /** The Idempotency-Key of the mint call. Repeats of a request share it. */
     mintKey: p.uuid(),
     /** Set before the mint call. A link has at most one mint call. */
@@ -102,6 +104,7 @@ const CHANGED = [
   "url",
   "unavailableReason",
   "unavailableDetail",
+  "unavailableOwnFault",
   "mintStartedAt",
   "mintedAt",
   "sentAt",

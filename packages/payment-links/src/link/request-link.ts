@@ -88,6 +88,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Pro
     url: null,
     unavailableReason: null,
     unavailableDetail: null,
+    unavailableOwnFault: null,
     mintKey: earlier.mintKey ?? newId(),
     mintStartedAt: null,
     mintedAt: null,

@@ -1,15 +1,13 @@
 import { describeFailure, type OutboundAnswer, type OutboundFailure } from "@collections/outbound";
 import { checkLinkUrl, type LinkUrlRule } from "../link/link-url.ts";
-import type { MintedLink } from "./record-mint.ts";
+import type { MintedLink, UnavailableLink } from "./record-mint.ts";
 import type { UnavailableReason } from "../link/unavailable-reason.ts";
 
 const MAX_LINK_ID_CHARS = 128;
 const PRINTABLE = new RegExp(`^\\P{Cc}{1,${MAX_LINK_ID_CHARS}}$`, "u");
 
-/** The minted link, or the reason why there is none and a sentence for operators. */
-export type MintAnswer =
-  | { readonly minted: MintedLink }
-  | { readonly unavailable: UnavailableReason; readonly detail: string };
+/** The minted link, or why there is none. */
+export type MintAnswer = { readonly minted: MintedLink } | UnavailableLink;
 
 /**
  * Reads the answer to a mint call. Any 2xx status is a success. The URL of the minted link is canonical. `detail`
@@ -23,7 +21,10 @@ export type MintAnswer =
  * if ("unavailable" in read) await recordUnavailable(tx, link, read, now);
  */
 export function readMintAnswer(answer: OutboundAnswer, rule: LinkUrlRule): MintAnswer {
-  if (answer.kind === "failure") return unavailable(REASON_OF_FAILURE[answer.code], describeFailure(answer));
+  if (answer.kind === "failure") {
+    const { code, ownFault } = answer;
+    return { unavailable: REASON_OF_FAILURE[code], detail: describeFailure(answer), ownFault };
+  }
   if (answer.status < 200 || answer.status > 299) {
     return unavailable("non_2xx", `The lender answered with status ${answer.status} instead of 2xx.`);
   }

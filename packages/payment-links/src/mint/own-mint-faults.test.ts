@@ -6,8 +6,8 @@ import { aRequestedLink, linksDatabase, mintedBy, minutesLater } from "../../tes
 
 const database = await linksDatabase();
 
-const OURS = { unavailable: "dns", detail: "Our own DNS server did not answer (ECONNREFUSED)." } as const;
-const THEIRS = { unavailable: "dns", detail: "The host name does not exist (ENOTFOUND)." } as const;
+const OURS = { unavailable: "dns", detail: "The resolver is away (ECONNREFUSED).", ownFault: true } as const;
+const THEIRS = { unavailable: "dns", detail: "Our own words about a host (ENOTFOUND).", ownFault: false } as const;
 const NO_CALL = { unavailable: "not_configured", detail: "The lender has registered no mint-link URL." } as const;
 const MINTED = { minted: { linkId: "plink_1", url: "https://pay.lender.example/plink_1" } } as const;
 
@@ -24,6 +24,22 @@ async function foundAfter(calls: readonly Call[]) {
   }
   return ownMintFaults(database.em(), lenderId, minutesLater(20));
 }
+
+test("ownMintFaults reads failures that an older version recorded", async () => {
+  const lenderId = newId();
+  const detail = "Our own DNS server did not answer (ECONNREFUSED).";
+  for (const minute of [10, 12]) {
+    const link = await aRequestedLink(database, { lenderId });
+    await transaction(database.em(), (tx) => recordUnavailable(tx, link, { ...OURS, detail }, minutesLater(minute)));
+  }
+  const asOlder = "update payment_links.payment_link set unavailable_own_fault = null where lender_id = $1";
+  await database.pool.query(asOlder, [lenderId]);
+  expect(await ownMintFaults(database.em(), lenderId, minutesLater(20))).toEqual({
+    count: 2,
+    since: minutesLater(10),
+    detail,
+  });
+});
 
 describe("ownMintFaults", () => {
   test.each<[string, Call[], { count: number; since: Date }]>([

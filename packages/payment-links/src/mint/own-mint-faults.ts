@@ -36,10 +36,10 @@ export async function ownMintFaults(
   const [read] = await query<ReadFaults>(em, selectOwnFaults, [lenderId, firstId, from.toISOString()]);
   const { count, since, until, newest } = read!;
   if (since === null || until === null || until.getTime() - since.getTime() < OWN_FAULT_MS) return undefined;
-  return newest?.startsWith("Our own ") === true ? { count, since, detail: newest } : undefined;
+  return newest === null ? undefined : { count, since, detail: newest };
 }
 
-/** The first and the last failure of our own, and the error of the newest call, or null if that call minted a link. */
+/** The first and the last failure of our own, and the error of the newest call, or null if that call is no such failure. */
 interface ReadFaults {
   readonly count: number;
   readonly since: Date | null;
@@ -47,17 +47,18 @@ interface ReadFaults {
   readonly newest: string | null;
 }
 
-// The sentences of `describeFailure` begin with "Our own" if our own side has failed. A link with one of the other
-// reasons had no mint call, or nobody knows its outcome. The inner ORDER BY with OFFSET makes every plan use the primary
-// key.
+// A link that an older version recorded has no `unavailable_own_fault`. Its detail begins with "Our own" if our own side
+// has failed. A link with one of the other reasons had no mint call, or its outcome is unknown. The inner ORDER BY with
+// OFFSET makes every plan use the primary key.
 export const selectOwnFaults = statement(
   "payment-links.own-mint-faults",
-  `select count(*) filter (where l.detail like 'Our own %')::integer as count,
-     min(l.ended_at) filter (where l.detail like 'Our own %') as since,
-     max(l.ended_at) filter (where l.detail like 'Our own %') as until,
-     (array_agg(l.detail order by l.ended_at desc))[1] as newest
+  `select count(*) filter (where l.is_ours)::integer as count,
+     min(l.ended_at) filter (where l.is_ours) as since,
+     max(l.ended_at) filter (where l.is_ours) as until,
+     (array_agg(case when l.is_ours then l.detail end order by l.ended_at desc))[1] as newest
    from (
-     select coalesce(p.minted_at, p.unavailable_at) as ended_at, p.unavailable_detail as detail
+     select coalesce(p.minted_at, p.unavailable_at) as ended_at, p.unavailable_detail as detail,
+       coalesce(p.unavailable_own_fault, p.unavailable_detail like 'Our own %', false) as is_ours
      from payment_links.payment_link p
      where p.lender_id = $1 and p.id >= $2
        and (p.minted_at is not null or p.unavailable_reason in ('timeout', 'non_2xx', 'refused', 'bad_answer', 'bad_url',

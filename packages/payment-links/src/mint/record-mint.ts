@@ -3,6 +3,14 @@ import { isLive, nextLinkStatus } from "../link/link-status.ts";
 import { type LinkKey, type LinksOfCase, lockLink, type PaymentLink, saveLink } from "../link/payment-link.ts";
 import type { UnavailableReason } from "../link/unavailable-reason.ts";
 
+/** The reason why there is no link, and a sentence for operators. */
+export interface UnavailableLink {
+  readonly unavailable: UnavailableReason;
+  readonly detail: string;
+  /** Whether our own DNS or network failed, and not the lender. Default: false. */
+  readonly ownFault?: boolean | undefined;
+}
+
 /** The lender's id of a link and the URL for the borrower, as `readMintAnswer` has checked them. */
 export interface MintedLink {
   readonly linkId: string;
@@ -66,7 +74,7 @@ export function recordMinted(tx: Tx, { link, others }: LinksOfCase, minted: Mint
 export async function recordUnavailable(
   tx: Tx,
   key: LinkKey,
-  { unavailable, detail }: { readonly unavailable: UnavailableReason; readonly detail: string },
+  { unavailable, detail, ownFault = false }: UnavailableLink,
   now: Date,
 ): Promise<{ readonly link: PaymentLink; readonly changed: boolean }> {
   const link = await lockLink(tx, key);
@@ -77,6 +85,7 @@ export async function recordUnavailable(
     status,
     unavailableReason: unavailable,
     unavailableDetail: detail,
+    unavailableOwnFault: ownFault,
     unavailableAt: now,
     updatedAt: now,
   };

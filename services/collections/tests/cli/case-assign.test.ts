@@ -4,7 +4,7 @@ import { actsOnLoan, type Lender, lenderByCode } from "@collections/lenders";
 import { suspendFieldPartner } from "@collections/field-partners";
 import { transaction } from "@collections/database";
 import { eventsOf } from "@collections/webhooks";
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -145,8 +145,13 @@ describe("`case assign --from --to`", () => {
     const args = ["--from", asha.shown, "--to", ravi.shown, "--branch", "PUNE"];
     const planned = await assignment(...args, "--dry-run");
     const done = await assignment(...args, "--yes");
-    expect(done).toEqual({ ...planned, dryRun: false });
+    expect(done).toEqual({ ...planned, dryRun: false, rejectedFile: `moves-${twin.code}.rejected.csv` });
     expect(done).toMatchObject({ exitCode: 6, assigned: 3, rejectedMoves: [{ sourceLoanNumber: "L-001" }] });
+    const rejected = await readFile(done.rejectedFile!, "utf8");
+    expect(rejected).toMatch(new RegExp(`loan,assignTo\\r?\\n\\d+,.*hold.*,L-001,${ravi.shown}\\r?\\n$`));
+    expect(await assignment("--file", done.rejectedFile!, "--yes")).toMatchObject({ exitCode: 6, rejected: 1 });
+    await rm(`moves-${twin.code}.rejected.rejected.csv`, { force: true });
+    await rm(done.rejectedFile!);
     expect(await holders()).toMatchObject({ "L-000": ravi.shown, "L-001": asha.shown, "L-004": asha.shown });
   });
 
@@ -204,6 +209,7 @@ test("two concurrent runs of `case assign --spread` assign every case once", asy
   );
   expect(runs.reduce((sum, { assigned }) => sum + Number(assigned), 0)).toBe(450);
   expect(Math.max(...counts)).toBe(450);
+  for (const { rejectedFile } of runs) if (rejectedFile !== null) await rm(rejectedFile);
   const kinds = await Promise.all(loans.slice(0, 30).map(kindsOf));
   expect(new Set(kinds.map(String))).toEqual(new Set(["case.created,case.assigned"]));
 });

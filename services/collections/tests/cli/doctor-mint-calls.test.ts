@@ -24,7 +24,7 @@ test("`doctor` reports mint calls that our own DNS has failed for a minute", asy
         { ...request, amountMinor: 250_000n, currency: currency("INR") },
         minutesAgo(minutes),
       );
-      await recordUnavailable(tx, link, { unavailable: "dns", detail: DETAIL }, minutesAgo(minutes));
+      await recordUnavailable(tx, link, { unavailable: "dns", detail: DETAIL, ownFault: true }, minutesAgo(minutes));
     });
   }
   const problem = {

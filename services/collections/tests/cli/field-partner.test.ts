@@ -44,6 +44,14 @@ async function refusal(...args: string[]): Promise<unknown[]> {
 const update = (id: string, ...args: string[]) => ["field-partner", "update", id, "--reason", "New SIM", ...args];
 
 describe("`field-partner list`", () => {
+  test("finds names that look like the text", async () => {
+    const zoe = await aPerson("Zo\u00EB D\u2019Souza");
+    for (const text of ["ZOE\u0308 d'sou", "d`souza", "\uFF3A\uFF4F\u00EB"]) {
+      expect((await list("--search", text)).fieldPartners.map((person) => person.fieldPartnerId)).toEqual([zoe]);
+    }
+    expect((await list("--search", "zoe d")).fieldPartners).toEqual([]);
+  });
+
   test("finds people by a part of the name, by the last digits of the phone, and by their state", async () => {
     const phone = "+919822266601";
     const one = await aPerson("Meera 50% Iyer", phone);

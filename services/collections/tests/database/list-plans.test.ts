@@ -15,6 +15,7 @@ const MOST_READ = 20_000;
 const START = firstIdAt(new Date("2026-11-20T00:00:00Z"));
 const NOTHING = "2020-01-01T00:00:00Z";
 const PRIMARY_KEY_OF_PAYMENTS = "payment_booking_pkey";
+const BY_REFERENCE = "payment_booking_by_reference";
 const LOAN_AND_REFERENCE = "payment_booking_lender_id_source_loan_number_reference_key";
 
 /** For each query of the lists: a name, values, the index that it must use, and the most rows that it may read. */
@@ -42,7 +43,8 @@ const QUERIES: readonly [title: string, name: string, values: readonly unknown[]
     LOAN_AND_REFERENCE,
     10,
   ],
-  ["the loans of a reference", "ledger.loans-of-reference", [LENDER, "UTR49999"], LOAN_AND_REFERENCE, 1],
+  ["the loans of a reference", "ledger.loans-of-reference", [LENDER, ["UTR49999"], 1001], BY_REFERENCE, 1],
+  ["payments by reference", "ledger.payments-by-reference", [LENDER, ["UTR49999", "UTR1"], 20], BY_REFERENCE, 2],
   ["all cases", "cases.list-of-lender", [LENDER, START, null, null, 501], "collection_case_pkey", 501],
   [
     "cases with a status that none has",

@@ -1,4 +1,5 @@
-import { hasSeveralForms, storedLoanNumber, storedLoanNumbers } from "@collections/cases";
+import { hasSeveralForms, storedLoanNumbers } from "@collections/cases";
+import { publicId } from "@collections/database";
 import { fieldPartnerById } from "@collections/field-partners";
 import {
   assignCase,
@@ -23,7 +24,7 @@ import { surveyText } from "../terminal/file-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm, endProgress, showProgress, tell } from "../terminal/terminal.ts";
-import { answer, idOf, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
+import { answer, idOf, lenderNamed, loanNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 import { assignmentText, MoveTally, shownAssignment } from "./case-assign-words.ts";
 import { tellOutcome } from "./case-outcome.ts";
 import { caseSearchOf, type CaseSearchOptions, withCaseSearchOptions } from "./case-search-options.ts";
@@ -82,7 +83,8 @@ In a file, none in the column assignTo unassigns a case.
 
 The command shows who gets how many cases, asks for confirmation, and assigns ${MAX_MOVES} cases at a time. You may interrupt it
 and run it again: a case that its new field partner already has stays unchanged. Refused lines of a file are
-written to FILE.rejected.csv with the reasons, or to FILE.rejected-2.csv if that file exists, and the exit code is 6.
+written to FILE.rejected.csv with the reasons, or to FILE.rejected-2.csv if that file exists, and the exit code is 6. Without
+--file, refused cases are written to moves-LENDER.rejected.csv in the current folder, with the columns of a file.
 
 Examples:
   pnpm collections case assign ACME LN-1001 fp_0192…
@@ -109,7 +111,7 @@ async function assignOne({ code, loan, holder }: OneCase, { reason, map, ...othe
   await withDatabase(async ({ config, em }) => {
     const fieldPartnerId = idOf("fp", "field partner", holder);
     const lender = await lenderNamed(em(), code);
-    const stored = await storedLoanNumber(em(), lender.id, loan);
+    const stored = await loanNamed(em(), lender, loan);
     const order = { lender, loan: stored, reason: reason ?? null, fieldPartnerId };
     tellOutcome(await assignCase(em(), order, config.environment), { loan, holder });
   });
@@ -252,8 +254,8 @@ interface PlannedRun {
 
 /** Applies a plan in transactions of limited size, or finds out in a dry run what it would do. */
 async function applyPlan(planned: PlannedRun, dryRun: boolean): Promise<MoveTally> {
-  const { file } = planned.plan;
-  const rejectedFile = file && !dryRun ? await openRejectedFile(file.path, { ...file, bytes: 0 }) : undefined;
+  const { file = searchedFile(planned.lender) } = planned.plan;
+  const rejectedFile = dryRun ? undefined : await openRejectedFile(file.path, { ...file, bytes: 0 });
   const tally = new MoveTally();
   try {
     let batch: PlannedLine[] = [];
@@ -271,6 +273,11 @@ async function applyPlan(planned: PlannedRun, dryRun: boolean): Promise<MoveTall
   await tally.nameThePeople(planned.operator.em());
   if (rejectedFile?.path !== undefined) tally.rejectedPath = rejectedFile.path;
   return tally;
+}
+
+/** The name, header and separator of a file with the moves of a search. Its rejected lines can be given to `--file`. */
+function searchedFile({ code }: Lender) {
+  return { path: `moves-${code}.csv`, header: ["loan", "assignTo"], separator: "," };
 }
 
 interface Applying {
@@ -295,11 +302,20 @@ async function applyBatch(
     const outcome = "move" in line ? outcomes[place++]! : { kind: "refused" as const, ...line };
     const loan = "move" in line ? line.move.loan : line.loan;
     tally.add(loan, outcome);
-    if (outcome.kind !== "refused" || !("record" in line)) return [];
-    return [{ line: line.record.line, cells: line.record.cells, because: outcome.detail }];
+    if (outcome.kind !== "refused") return [];
+    const because = outcome.detail;
+    if ("record" in line) return [{ line: line.record.line, cells: line.record.cells, because }];
+    return [{ line: tally.done, cells: cellsOf(line), because }];
   });
   await rejectedFile?.write(rejectedFile.bytes, rejected);
   showProgress(`${tally.done.toLocaleString("en")} cases ${dryRun ? "checked" : "processed"}`);
+}
+
+/** Returns the cells of a searched move: the loan, and who should have got its case. */
+function cellsOf(line: PlannedLine): string[] {
+  if (!("move" in line)) return [line.loan ?? "", ""];
+  const { loan, fieldPartnerId } = line.move;
+  return [loan, fieldPartnerId === null ? "none" : publicId("fp", fieldPartnerId)];
 }
 
 function finish(lender: Lender, tally: MoveTally, dryRun: boolean): void {

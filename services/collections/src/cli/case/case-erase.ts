@@ -1,4 +1,3 @@
-import { storedLoanNumber } from "@collections/cases";
 import { publicId } from "@collections/database";
 import { eraseCase, type EraseOutcome } from "@collections/flows";
 import type { Command } from "commander";
@@ -6,7 +5,7 @@ import { counted } from "../terminal/counted.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm } from "../terminal/terminal.ts";
-import { answer, lenderNamed, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, loanNamed, withDatabase } from "../terminal/with-database.ts";
 
 interface EraseOptions {
   reason: string;
@@ -41,10 +40,7 @@ async function erase(code: string, loan: string, { reason, yes }: EraseOptions):
   await withDatabase(async ({ em }) => {
     const lender = await lenderNamed(em(), code);
     if (!yes) await askForConfirmation(`Erase the personal data of the borrower of ${loan}, lender ${lender.code}?`);
-    tellErased(
-      await eraseCase(em(), { lender, loan: await storedLoanNumber(em(), lender.id, loan.trim()), reason }),
-      loan,
-    );
+    tellErased(await eraseCase(em(), { lender, loan: await loanNamed(em(), lender, loan), reason }), loan);
   });
 }
 

@@ -1,4 +1,3 @@
-import { storedLoanNumber } from "@collections/cases";
 import { type EntityManager, publicId, transaction } from "@collections/database";
 import { type CaseHistory, caseHistory, onOneLine } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
@@ -8,7 +7,7 @@ import { factsOf, shownHistory, type ShownHistory, timelineOf } from "../../desk
 import { momentText } from "../terminal/local-time.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
-import { answer, lenderNamed, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, loanNamed, table, withDatabase } from "../terminal/with-database.ts";
 
 interface ShowOptions {
   withContact?: true;
@@ -45,7 +44,7 @@ async function show(code: string, loan: string, { withContact, reason }: ShowOpt
   }
   await withDatabase(async ({ em }) => {
     const lender = await lenderNamed(em(), code);
-    const history = await caseHistory(em(), lender, await storedLoanNumber(em(), lender.id, loan.trim()));
+    const history = await caseHistory(em(), lender, await loanNamed(em(), lender, loan));
     if (!history) throw notFound("loan", loan);
     if (withContact) await recordAccess(em(), lender, history, reason!);
     const shown = shownHistory(lender, history, { hasContact: withContact === true });

@@ -1,4 +1,3 @@
-import { storedLoanNumber } from "@collections/cases";
 import { closeCase, holdCase, releaseCase, unassignCase } from "@collections/flows";
 import { Command } from "commander";
 import { addAssignCommand } from "./case-assign.ts";
@@ -7,7 +6,7 @@ import { addImportCommand } from "./case-import.ts";
 import { addListCommand } from "./case-list.ts";
 import { addShowCommand } from "./case-show.ts";
 import { tellOutcome } from "./case-outcome.ts";
-import { lenderNamed, withDatabase } from "../terminal/with-database.ts";
+import { lenderNamed, loanNamed, withDatabase } from "../terminal/with-database.ts";
 
 const ORDERS = {
   unassign: { verb: unassignCase, description: "Take the case away from its field partner.", needsReason: false },
@@ -34,7 +33,7 @@ export function caseCommand(): Command {
       .action((lender: string, loan: string, { reason }: { reason?: string }) =>
         withDatabase(async ({ config, em }) => {
           const owner = await lenderNamed(em(), lender);
-          const stored = await storedLoanNumber(em(), owner.id, loan);
+          const stored = await loanNamed(em(), owner, loan);
           const asked = { lender: owner, loan: stored, reason: reason ?? null };
           tellOutcome(await verb(em(), asked, config.environment), { loan, holder: "" });
         }),

@@ -1,10 +1,10 @@
-import { caseByLoan, storedLoanNumber } from "@collections/cases";
+import { caseByLoan } from "@collections/cases";
 import { newId, transaction } from "@collections/database";
 import { playScene, type Scene, SCENES } from "@collections/flows";
 import { recordAct } from "@collections/lenders";
 import { Argument, Command } from "commander";
 import { notFound, Refusal } from "../terminal/refusal.ts";
-import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, loanNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
 /** `sandbox play`: plays what happens to a loan, so that the lender's receiver gets the events. */
 export function sandboxCommand(): Command {
@@ -47,15 +47,17 @@ async function playFor({ config, database, em }: Operator, { code, loan: given, 
     );
   }
   const lender = await lenderNamed(em(), code);
-  const loan = await storedLoanNumber(em(), lender.id, given);
+  const loan = await loanNamed(em(), lender, given);
   if (!(await caseByLoan(em(), lender.id, loan))) throw notFound("loan", given);
-  await transaction(em(), async (tx) =>
-    recordAct(tx, { lenderId: lender.id, act: "sandbox.played", data: { loan, scene } }),
-  );
+  const audit = (act: string, data: object) =>
+    transaction(em(), async (tx) => recordAct(tx, { lenderId: lender.id, act, data: { loan, scene, ...data } }));
+  // A scene has several transactions and calls, so the audit has an entry before them and one after them.
+  await audit("sandbox.play_started", {});
   const outcome = await playScene({ database, environment, mintTimeoutMs }, { lender, loan, scene, playId: newId() });
   if (outcome.kind === "loan_not_found") throw notFound("loan", given);
   if (outcome.kind === "not_playable") throw new Refusal("SCENE_NOT_PLAYABLE", outcome.detail);
   const { stoppedBecause, events } = outcome;
+  await audit("sandbox.played", { stoppedBecause, events: events.length });
   const lines = table(events.map(({ sequence, kind, eventId }) => [`#${sequence}`, kind, eventId]));
   const end = stoppedBecause === null ? `Played ${scene} on ${loan}.` : `${scene} ended early: ${stoppedBecause}`;
   answer({ lenderCode: lender.code, loan, scene, stoppedBecause, events }, `${lines}\n${end}`.trim());

@@ -162,12 +162,8 @@ async function compare(
     window,
     mostPerList: MOST_STORED,
     known,
+    audited: { runId: publicId("rec", runId), file: basename(file.path), sha256: file.sha256, ...window },
   };
-  // The run stays as evidence, so the audit records who made it, even if the command is killed during the comparison.
-  await transaction(operator.em(), async (tx) => {
-    const data = { runId: publicId("rec", runId), file: request.fileName, sha256: file.sha256, ...window };
-    recordAct(tx, { lenderId: lender.id, act: "reconciliation.run", data });
-  });
   await afterOthers(lender, async () => {
     const progress = startProgress(file.rows, 0);
     const rows = summedParts(paymentRowsOf(file, reading), parts);

@@ -1,5 +1,5 @@
 import { REVERSAL_REASONS, type ReversalReason } from "@collections/bookings";
-import { hasInvisible, storedLoanNumber } from "@collections/cases";
+import { hasInvisible } from "@collections/cases";
 import type { EntityManager } from "@collections/database";
 import {
   movePayment,
@@ -19,7 +19,7 @@ import { moveText, reversalText, shownMove, shownReversal } from "./payment-word
 import { type LocalMoment, readPoint, readReason, readSum } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm, tell } from "../terminal/terminal.ts";
-import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, loanNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 
 const REFERENCE_CHARACTERS = 128;
 const NOTE_CHARACTERS = 500;
@@ -192,7 +192,7 @@ async function move(payment: PaymentArgs, options: MoveOptions): Promise<void> {
     const now = new Date();
     const request = {
       ...(await nameOf(em(), lender, payment)),
-      toLoan: await storedLoanNumber(em(), lender.id, options.to),
+      toLoan: await loanNamed(em(), lender, options.to),
       reversalReference: options.reversalReference ?? readMoveReference(payment.reference),
       reversedAt: options.reversedAt?.(lender.timeZone) ?? now,
       note: null,
@@ -217,7 +217,7 @@ async function move(payment: PaymentArgs, options: MoveOptions): Promise<void> {
 }
 
 async function nameOf(em: EntityManager, lender: Lender, { loan, reference }: PaymentArgs) {
-  return { lender, loan: await storedLoanNumber(em, lender.id, loan), reference: reference.trim() };
+  return { lender, loan: await loanNamed(em, lender, loan), reference: reference.trim() };
 }
 
 interface Act<Outcome> {

@@ -1,3 +1,4 @@
+import { storedLoanNumber } from "@collections/cases";
 import { createDatabase, type Database, type EntityManager, parsePublicId } from "@collections/database";
 import { fieldPartnerById } from "@collections/field-partners";
 import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
@@ -65,6 +66,11 @@ export async function lenderNamed(em: EntityManager, code: string): Promise<Lend
   const lender = await lenderByCode(em, code.toUpperCase());
   if (!lender) throw notFound("lender", code);
   return lender;
+}
+
+/** Returns the loan number that the lender's cases have for the given text, which may have another normal form. */
+export function loanNamed(em: EntityManager, lender: Lender, text: string): Promise<string> {
+  return storedLoanNumber(em, lender.id, text.trim());
 }
 
 /** Returns the time zone of a field partner, or of this machine if there is no such field partner. */

@@ -1,4 +1,4 @@
-import { caseByLoan, maskedPhone, storedLoanNumber } from "@collections/cases";
+import { caseByLoan, maskedPhone } from "@collections/cases";
 import { newId, publicId, transaction } from "@collections/database";
 import { type MintLinkTestOutcome, onOneLine, testMintLink } from "@collections/flows";
 import { recordAct } from "@collections/lenders";
@@ -8,7 +8,7 @@ import { Command } from "commander";
 import { allowedForLinks } from "../../settings/link-hosts.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
-import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
+import { answer, lenderNamed, loanNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 import { answerLines } from "./attempt-words.ts";
 import { withOutbound } from "./with-webhook-sender.ts";
 
@@ -54,7 +54,7 @@ async function mint(
   const { config, database, vault, em } = operator;
   const lender = await lenderNamed(em(), code);
   const settings = { allow: allowedForLinks(config), mintTimeoutMs: config.mintTimeoutMs };
-  const stored = await storedLoanNumber(em(), lender.id, loan);
+  const stored = await loanNamed(em(), lender, loan);
   const theCase = await caseByLoan(em(), lender.id, stored);
   if (!theCase) throw notFound("loan", loan);
   const literal = new AmountLiteral(amount);

@@ -81,11 +81,11 @@ async function show({ em }: Operator, code: string): Promise<void> {
 async function probe(operator: Operator, code: string, reason: string | undefined): Promise<void> {
   const { em, config } = operator;
   const { lender, status: before } = await endpointNamed(em(), code);
-  // Recorded before the ping, because a ping that is acknowledged ends a suspension.
-  await transaction(em(), async (tx) => {
-    const data = { url: before.url, state: before.state, waiting: before.waiting };
-    recordAct(tx, { lenderId: lender.id, act: "endpoint.probed", reason, data });
-  });
+  const { url, state, waiting } = before;
+  const audit = (act: string, data: object) =>
+    transaction(em(), async (tx) => recordAct(tx, { lenderId: lender.id, act, reason, data: { url, ...data } }));
+  // The ping and its effects have transactions of their own, so the audit has an entry before them and one after them.
+  await audit("endpoint.probe_started", { state, waiting });
   const tested = await withWebhookSender(operator, (sender) =>
     testEndpoint(em(), sender, pingTo(lender, config.environment)),
   );
@@ -93,6 +93,11 @@ async function probe(operator: Operator, code: string, reason: string | undefine
   const failure = failureOf(tested);
   const words = failure && wordsFor(failure, tested.request.url);
   const isRecovered = before.state === "suspended" && status.state === "active";
+  await audit("endpoint.probed", {
+    delivered: tested.delivered,
+    status: tested.response?.status,
+    recovered: isRecovered,
+  });
   answer(
     { lenderCode: lender.code, ...tested, ...words, recovered: isRecovered, endpoint: status },
     [
