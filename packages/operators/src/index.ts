@@ -18,3 +18,4 @@ export {
   signInByLink,
   usableSignInLink,
 } from "./sign-in-link.ts";
+export { useForm } from "./used-form.ts";

@@ -37,6 +37,18 @@ export const OperatorSessionEntity = defineEntity({
   },
 });
 
+/** A form of a console that was sent. The same form cannot be used a second time. */
+export const UsedFormEntity = defineEntity({
+  name: "OperatorUsedForm",
+  schema: "operators",
+  tableName: "used_form",
+  properties: {
+    /** The id of the form. The page that contains the form makes it. */
+    id: p.uuid().primary(),
+    usedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
 /** An action that concerns an operator's access. The table is append-only. */
 export const OperatorAuditEntryEntity = defineEntity({
   name: "OperatorAuditEntry",
@@ -55,14 +67,14 @@ export const OperatorAuditEntryEntity = defineEntity({
 });
 
 /**
- * The PostgreSQL schema `operators`: sign-in links, sessions and the audit of them.
+ * The PostgreSQL schema `operators`: sign-in links, sessions, used forms, and the audit of access.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [operatorsSchema] });
  */
 export const operatorsSchema: PackageSchema = {
   name: "operators",
-  entities: [SignInLinkEntity, OperatorSessionEntity, OperatorAuditEntryEntity],
+  entities: [SignInLinkEntity, OperatorSessionEntity, UsedFormEntity, OperatorAuditEntryEntity],
   migrations: [
     {
       name: "0001",
@@ -102,9 +114,19 @@ export const operatorsSchema: PackageSchema = {
         `create index on operators.audit_entry (actor, id)`,
       ],
     },
+    {
+      name: "0002",
+      statements: [
+        `create table operators.used_form (
+          id uuid primary key,
+          used_at timestamptz not null
+        )`,
+        `create index on operators.used_form (used_at)`,
+      ],
+    },
   ],
   appendOnly: ["operators.audit_entry"],
-  undistributed: ["sign_in_link", "session", "audit_entry"].map((name) => ({
+  undistributed: ["sign_in_link", "session", "used_form", "audit_entry"].map((name) => ({
     table: `operators.${name}`,
     as: "local",
     because: "operators work for all lenders",

@@ -19,4 +19,6 @@ export interface ConsoleAccess {
   readonly operatorOfSession: (token: string) => Promise<ConsoleOperator | undefined>;
   /** Ends a session. */
   readonly signOut: (token: string) => Promise<void>;
+  /** Records that a form was sent. Returns false if the same form was sent before. */
+  readonly useForm: (formId: string) => Promise<boolean>;
 }

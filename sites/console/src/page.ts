@@ -19,6 +19,7 @@ export interface PageFrame {
 const MENU = [
   { path: "", label: "Today" },
   { path: "/search", label: "Search" },
+  { path: "/deliveries", label: "Deliveries" },
   { path: "/audit", label: "Audit" },
 ];
 

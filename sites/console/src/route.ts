@@ -1,0 +1,56 @@
+import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
+import type { ConsoleActs } from "./acts.ts";
+import type { ConsoleDesk } from "./desk.ts";
+import type { Html } from "./html.ts";
+import type { PageContent } from "./page.ts";
+
+/** A request for a route. */
+export interface Visit {
+  readonly access: ConsoleAccess;
+  /** The path of the console in a browser: `/console` after the prefix that a proxy removes. */
+  readonly home: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly form: URLSearchParams;
+}
+
+/** A request of an operator with an open session. */
+export interface SignedInVisit extends Visit {
+  readonly operator: ConsoleOperator;
+  readonly sessionToken: string;
+  readonly desk: ConsoleDesk;
+  readonly acts: ConsoleActs;
+  /** The hidden fields that each form of the answered page needs. */
+  readonly hiddenFields: () => Html;
+}
+
+/** The answer to a request: a page, or a redirect to a page. */
+export type RouteAnswer =
+  | { readonly page: PageContent; readonly status?: number }
+  | { readonly redirectTo: string; readonly session?: { readonly token: string; readonly expiresAt: Date } | "end" };
+
+interface AnyRoute {
+  readonly method: "get" | "post";
+  /** The path below /console, as Express reads it. */
+  readonly path: string;
+}
+
+/** A route that needs no session. */
+interface PublicRoute extends AnyRoute {
+  readonly roles: "none";
+  readonly answer: (visit: Visit) => Promise<RouteAnswer>;
+}
+
+/** A route for operators who have at least one of `roles`. */
+interface RouteForRoles extends AnyRoute {
+  readonly roles: readonly ConsoleRole[];
+  readonly answer: (visit: SignedInVisit) => Promise<RouteAnswer>;
+}
+
+/** A page or a form of the console. */
+export type ConsoleRoute = PublicRoute | RouteForRoles;
+
+/** All roles. */
+export const EVERYBODY: readonly ConsoleRole[] = ["viewer", "operator", "money"];
+/** The roles that change cases, deliveries and field partners. */
+export const OPERATORS: readonly ConsoleRole[] = ["operator"];
