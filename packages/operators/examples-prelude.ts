@@ -7,3 +7,4 @@ declare const tx: Tx;
 declare const now: Date;
 declare const token: string;
 declare const formId: string;
+declare const lenderId: string;

@@ -11,7 +11,9 @@ export {
   signedInOperator,
 } from "./session.ts";
 export {
+  createPortalLink,
   createSignInLink,
+  type NewPortalLink,
   type NewSignInLink,
   SIGN_IN_LINK_TTL_MS,
   type SignInLink,

@@ -4,7 +4,7 @@ import { InvalidOperatorError, operatorName } from "./operator-name.ts";
 import { OPERATOR_ROLES, type OperatorRole } from "./role.ts";
 import { SignInLinkEntity } from "./schema.ts";
 import { type OperatorSession, startOperatorSession } from "./session.ts";
-import { looksLikeToken, randomToken, tokenHash } from "./token.ts";
+import { looksLikeLink, randomToken, tokenHash } from "./token.ts";
 
 /** For whom a link is created. */
 export interface NewSignInLink {
@@ -16,6 +16,8 @@ export interface NewSignInLink {
 
 /** A sign-in link that is not used yet. */
 export interface SignInLink extends NewSignInLink {
+  /** The lender to which the session is restricted; null for an operator. */
+  readonly lenderId: string | null;
   readonly expiresAt: Date;
 }
 
@@ -43,7 +45,38 @@ export async function createSignInLink(
   const roles = OPERATOR_ROLES.filter((role) => given.roles.includes(role));
   if (roles.length === 0)
     throw new InvalidOperatorError(`An operator has at least one role: ${OPERATOR_ROLES.join(", ")}.`);
-  const token = randomToken("opl");
+  return createLink(tx, { operator, roles, lenderId: null }, now);
+}
+
+/** For whom a link of a lender's staff is created. */
+export interface NewPortalLink {
+  readonly lenderId: string;
+  /** The name of the person or team, as the audit will show it. It should contain the lender's name. */
+  readonly name: string;
+}
+
+/**
+ * Creates a link with which somebody of a lender's staff signs in once. The session is restricted to the lender. Returns the
+ * token for the URL, which cannot be read again later. Throws InvalidOperatorError.
+ *
+ * @example
+ * const { token, expiresAt } = await createPortalLink(tx, { lenderId, name: "Ravi of ACME" }, now);
+ */
+export async function createPortalLink(
+  tx: Tx,
+  { lenderId, name }: NewPortalLink,
+  now: Date,
+): Promise<{ token: string; expiresAt: Date }> {
+  // The lender restricts the session, so the role is the lowest one.
+  return createLink(tx, { operator: operatorName(name), roles: ["viewer"], lenderId }, now);
+}
+
+async function createLink(
+  tx: Tx,
+  { operator, roles, lenderId }: { operator: string; roles: OperatorRole[]; lenderId: string | null },
+  now: Date,
+): Promise<{ token: string; expiresAt: Date }> {
+  const token = randomToken(lenderId === null ? "opl" : "ppl");
   const expiresAt = new Date(now.getTime() + SIGN_IN_LINK_TTL_MS);
   const id = newId();
   tx.create(SignInLinkEntity, {
@@ -51,12 +84,14 @@ export async function createSignInLink(
     tokenHash: tokenHash(token),
     operator,
     roles,
+    lenderId,
     createdAt: now,
     expiresAt,
     usedAt: null,
     revokedAt: null,
   });
-  recordOperatorAct(tx, { operator, act: "operator.link_created", data: { linkId: id, roles } }, now);
+  const data = { linkId: id, ...(lenderId === null ? { roles } : { lenderId }) };
+  recordOperatorAct(tx, { operator, act: "operator.link_created", data }, now);
   await tx.flush();
   return { token, expiresAt };
 }
@@ -69,9 +104,11 @@ export async function createSignInLink(
  * const name = (await usableSignInLink(em, token, now))?.name;
  */
 export async function usableSignInLink(em: EntityManager, token: string, now: Date): Promise<SignInLink | undefined> {
-  if (!looksLikeToken("opl", token)) return undefined;
+  if (!looksLikeLink(token)) return undefined;
   const link = await em.findOne(SignInLinkEntity, usable(token, now), { disableIdentityMap: true });
-  return link === null ? undefined : { name: link.operator, roles: link.roles, expiresAt: link.expiresAt };
+  if (link === null) return undefined;
+  const { operator: name, roles, lenderId, expiresAt } = link;
+  return { name, roles, lenderId, expiresAt };
 }
 
 /**
@@ -87,11 +124,11 @@ export async function signInByLink(
   token: string,
   now: Date,
 ): Promise<{ token: string; session: OperatorSession } | undefined> {
-  if (!looksLikeToken("opl", token)) return undefined;
+  if (!looksLikeLink(token)) return undefined;
   // A concurrent use waits here for the row. It then sees `usedAt` and updates nothing.
   if ((await tx.nativeUpdate(SignInLinkEntity, usable(token, now), { usedAt: now })) === 0) return undefined;
-  const { operator, roles } = await tx.findOneOrFail(SignInLinkEntity, { tokenHash: tokenHash(token) });
-  return startOperatorSession(tx, { operator, roles }, now);
+  const { operator, roles, lenderId } = await tx.findOneOrFail(SignInLinkEntity, { tokenHash: tokenHash(token) });
+  return startOperatorSession(tx, { operator, roles, lenderId }, now);
 }
 
 function usable(token: string, now: Date) {

@@ -45,6 +45,9 @@ export interface ConsoleActs {
   ) => Promise<ActOutcome>;
 }
 
+/** The changes that a lender's staff may ask for. The service restricts them to the lender. */
+export type LenderActs = Pick<ConsoleActs, "replayDelivery">;
+
 /** A request to move all open cases from one field partner to another. */
 export interface MoveRequest {
   readonly from: string;

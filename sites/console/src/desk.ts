@@ -21,8 +21,36 @@ export interface ConsoleDesk {
   readonly plannedMoves: (move: MoveRequest) => Promise<MovePlan>;
   /** Returns a page of deliveries, newest first. */
   readonly deliveries: (search: DeliverySearch) => Promise<DeliveriesPage>;
+  /** Returns the lenders, and the callback and the keys of one of them: of `lender`, or of the first. */
+  readonly connection: (lender: string | undefined) => Promise<ConnectionPage>;
   /** Returns the delivery of an event with its attempts. */
   readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
+}
+
+/** The reads of pages for a lender's staff. The service restricts them to the lender, in one place for all of them. */
+export type LenderDesk = Pick<ConsoleDesk, "figures" | "find" | "caseOf" | "deliveries" | "delivery" | "connection">;
+
+/** The callback and the API keys of a lender. */
+export interface ConnectionPage {
+  /** The codes of all lenders, sorted. */
+  readonly lenderCodes: readonly string[];
+  /** Undefined if there is no such lender. */
+  readonly connection:
+    | {
+        readonly lenderCode: string;
+        readonly timeZone: string;
+        readonly endpoint: readonly (readonly [name: string, value: string])[];
+        readonly isHealthy: boolean;
+        readonly keys: readonly {
+          readonly keyId: string;
+          readonly state: string;
+          /** The age in days. */
+          readonly days: number;
+          readonly lastUsedAt: string;
+          readonly isSigning: boolean;
+        }[];
+      }
+    | undefined;
 }
 
 /** A field partner. The phone is masked. */
@@ -180,6 +208,6 @@ export interface Finding {
   readonly sourceLoanNumber: string | null;
   readonly state: string;
   readonly label: string;
-  /** The command that shows more. */
-  readonly next: string;
+  /** The command that shows more; null for a reader who has no command line. */
+  readonly next: string | null;
 }

@@ -1,6 +1,6 @@
 import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
-import type { ConsoleActs } from "./acts.ts";
-import type { ConsoleDesk } from "./desk.ts";
+import type { ConsoleActs, LenderActs } from "./acts.ts";
+import type { ConsoleDesk, LenderDesk } from "./desk.ts";
 import type { Html } from "./html.ts";
 import type { PageContent } from "./page.ts";
 
@@ -38,17 +38,32 @@ interface AnyRoute {
 /** A route that needs no session. */
 interface PublicRoute extends AnyRoute {
   readonly roles: "none";
+  readonly isForLenders?: undefined;
   readonly answer: (visit: Visit) => Promise<RouteAnswer>;
 }
 
 /** A route for operators who have at least one of `roles`. */
 interface RouteForRoles extends AnyRoute {
   readonly roles: readonly ConsoleRole[];
+  readonly isForLenders?: undefined;
   readonly answer: (visit: SignedInVisit) => Promise<RouteAnswer>;
 }
 
-/** A page or a form of the console. */
-export type ConsoleRoute = PublicRoute | RouteForRoles;
+/** The request of somebody who may see only one lender, or of an operator. The types permit nothing else. */
+export type LenderVisit = Omit<SignedInVisit, "desk" | "acts"> & {
+  readonly desk: LenderDesk;
+  readonly acts: LenderActs;
+};
+
+/** A route for operators who have at least one of `roles`, and for each lender's staff. */
+interface RouteForLenders extends AnyRoute {
+  readonly roles: readonly ConsoleRole[];
+  readonly isForLenders: true;
+  readonly answer: (visit: LenderVisit) => Promise<RouteAnswer>;
+}
+
+/** A page or a form of the console. A lender's staff does not reach a route without `isForLenders`. */
+export type ConsoleRoute = PublicRoute | RouteForRoles | RouteForLenders;
 
 /** All roles. */
 export const EVERYBODY: readonly ConsoleRole[] = ["viewer", "operator", "money"];

@@ -7,6 +7,7 @@ import { todayPage } from "./pages/today.ts";
 import { type ConsoleRoute, EVERYBODY } from "./route.ts";
 import { ASSIGN_ROUTES } from "./routes/assign-case.ts";
 import { CASE_ORDER_ROUTES } from "./routes/case-orders.ts";
+import { CONNECTION_ROUTES } from "./routes/connection.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
@@ -36,6 +37,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "post",
     path: "/sign-out",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ access, home, sessionToken }) {
       await access.signOut(sessionToken);
       return { redirectTo: `${home}/signed-out`, session: "end" };
@@ -55,6 +57,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ desk, home, query }) {
       return { page: todayPage(home, await desk.figures(query.get("lender") ?? undefined)) };
     },
@@ -63,6 +66,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/search",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ desk, home, query }) {
       const text = query.get("text");
       return { page: searchPage(home, text === null ? undefined : { text, findings: await desk.find(text) }) };
@@ -72,6 +76,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/cases/:lender/:loan",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ desk, home, operator, params, query }) {
       const found = await desk.caseOf(params["lender"]!, params["loan"]!);
       if (!found) return { page: noCasePage(), status: 404 };
@@ -89,6 +94,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   },
   ...ASSIGN_ROUTES,
   ...CASE_ORDER_ROUTES,
+  ...CONNECTION_ROUTES,
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,

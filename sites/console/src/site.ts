@@ -69,9 +69,12 @@ function unknownPath(options: ConsoleOptions): RequestHandler {
   return async (request, response) => {
     const { operator, sessionToken } = await sessionOf(request, options);
     if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
-    const page = messagePage("Page not found", `There is nothing at ${request.originalUrl.split("?", 1)[0]}.`);
-    await show(response.status(404), page, frameOf(options, operator, sessionToken));
+    await show(response.status(404), notFoundPage(request), frameOf(options, operator, sessionToken));
   };
+}
+
+function notFoundPage(request: Request): PageContent {
+  return messagePage("Page not found", `There is nothing at ${request.originalUrl.split("?", 1)[0]}.`);
 }
 
 function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
@@ -92,7 +95,9 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
     const { operator, sessionToken } = await sessionOf(request, options);
     if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
     const frame = frameOf(options, operator, sessionToken);
-    if (!route.roles.some((role) => operator.roles.includes(role))) {
+    const isLenderStaff = operator.lenderCode !== null;
+    if (isLenderStaff && !route.isForLenders) return show(response.status(404), notFoundPage(request), frame);
+    if (!isLenderStaff && !route.roles.some((role) => operator.roles.includes(role))) {
       const text = `This page needs one of these roles: ${route.roles.join(", ")}. You have: ${operator.roles.join(", ")}.`;
       return show(response.status(403), messagePage("Not permitted", text), frame);
     }

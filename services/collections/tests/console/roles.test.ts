@@ -3,11 +3,12 @@ import { publicId, transaction } from "@collections/database";
 import { OPERATOR_ROLES, revokeOperator } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
+import { aLenderVisitor, aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
 
 /**
  * The sender of a request: an operator with one role; a visitor without a session, with a revoked session, or whose link
- * had expired before the sign-in; and an operator with all roles whose form was forged in one of two ways.
+ * had expired before the sign-in; an operator with all roles whose form was forged in one of two ways; and the staff of the
+ * lender whose case and event the request names, or of another lender.
  */
 const VISITORS = [
   ...OPERATOR_ROLES,
@@ -16,6 +17,8 @@ const VISITORS = [
   "expired link",
   "form of another session",
   "form of another site",
+  "the lender's staff",
+  "another lender's staff",
 ] as const;
 type Who = (typeof VISITORS)[number];
 
@@ -51,6 +54,8 @@ beforeAll(async () => {
     "expired link": await aLateVisitor(),
     "form of another session": await aSignedInVisitor(service),
     "form of another site": await aSignedInVisitor(service),
+    "the lender's staff": await aLenderVisitor(service, lender.code),
+    "another lender's staff": await aLenderVisitor(service, (await aLender(service)).code),
   };
 });
 
@@ -81,11 +86,13 @@ async function statusOf({ method, path }: Route, who: Who): Promise<number> {
 }
 
 /** Returns the statuses with which a route may answer: as the visitor is permitted, or the refusal. */
-function statusesOf({ roles, method }: Route, who: Who): readonly number[] {
+function statusesOf({ roles, method, path, isForLenders }: Route, who: Who): readonly number[] {
   if (method === "post" && who === "form of another site") return [403];
   if (roles === "none") return [200, 410];
   if (who === "nobody" || who === "revoked session" || who === "expired link") return [401];
   if (method === "post" && who === "form of another session") return [403];
+  if (who === "the lender's staff") return isForLenders ? [200, 303, 422] : [404];
+  if (who === "another lender's staff") return isForLenders && !/:(?:loan|event)/.test(path) ? [200, 303, 422] : [404];
   const has: readonly ConsoleRole[] = OPERATOR_ROLES.some((role) => role === who)
     ? [who as ConsoleRole]
     : CONSOLE_ROLES;
@@ -115,6 +122,19 @@ test("each form that changes something needs the role operator or money", () => 
   expect(forms.length).toBeGreaterThan(0);
   for (const { name, roles } of forms)
     expect({ name, isForViewers: roles.includes("viewer") }).toEqual({ name, isForViewers: false });
+});
+
+test("a lender's staff reaches these pages and forms, and no other", () => {
+  expect(ROUTES.filter(({ isForLenders }) => isForLenders).map(({ name }) => name)).toEqual([
+    "POST /console/sign-out",
+    "GET /console",
+    "GET /console/search",
+    "GET /console/cases/:lender/:loan",
+    "GET /console/connection",
+    "GET /console/deliveries",
+    "GET /console/deliveries/:event",
+    "POST /console/deliveries/:event/replay",
+  ]);
 });
 
 test.each(["/console/unknown", "/console/today", "/console/sign-in", "/console/search/x"])(

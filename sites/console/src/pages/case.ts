@@ -21,7 +21,8 @@ export function casePage(
         ${erasedAt === null ? borrowerName : `Loan ${sourceLoanNumber}`} <span class="state">${words(status)}</span>
       </h1>
       <p class="about">Loan ${sourceLoanNumber} of ${lenderCode}, ${caseId}, cycle ${cycle}</p>
-      ${doneLine(done)} ${operator.roles.includes("operator") ? actLinks(home, view) : ""}
+      ${doneLine(done)}
+      ${operator.lenderCode === null && operator.roles.includes("operator") ? actLinks(home, view) : ""}
       <div class="case">
         <section class="panel">
           <h2>Case</h2>

@@ -77,7 +77,7 @@ function result(home: string, { kind, lenderCode, id, sourceLoanNumber, state, l
       )}
     </dl>
     ${kind === "field_partner" ? personLinks(home, id) : ""}
-    <p class="next">More: <code>${next}</code></p>
+    ${next === null ? "" : html`<p class="next">More: <code>${next}</code></p>`}
   </li>`;
 }
 

@@ -11,6 +11,7 @@ export const DELIVERY_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/deliveries",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ desk, home, query }) {
       const search = deliverySearchOf(query);
       return { page: deliveriesPage(home, search, await desk.deliveries(search)) };
@@ -20,10 +21,12 @@ export const DELIVERY_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/deliveries/:event",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ desk, home, hiddenFields, operator, params, query }) {
       const found = await desk.delivery(params["event"]!);
       if (!found) return { page: noDeliveryPage(), status: 404 };
-      const hidden = operator.roles.includes("operator") ? hiddenFields() : undefined;
+      const mayReplay = operator.lenderCode !== null || operator.roles.includes("operator");
+      const hidden = mayReplay ? hiddenFields() : undefined;
       return { page: deliveryPage(home, found, { hidden, isDone: query.get("done") !== null }) };
     },
   },
@@ -31,6 +34,7 @@ export const DELIVERY_ROUTES: readonly ConsoleRoute[] = [
     method: "post",
     path: "/deliveries/:event/replay",
     roles: OPERATORS,
+    isForLenders: true,
     async answer(visit) {
       const { acts, desk, form, home, hiddenFields, params } = visit;
       const found = await desk.delivery(params["event"]!);
