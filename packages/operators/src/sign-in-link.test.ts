@@ -127,6 +127,7 @@ test("links and sessions are deleted a week after their end", async () => {
 });
 
 describe("a link of a lender's staff", () => {
+  const REQUEST = "01938f5e-7c1a-8000-a000-000000000002";
   const lenderId = "01938f5e-7c1a-7000-8000-000000000001";
   const portalLink = () =>
     transaction(database.em(), (tx) => createPortalLink(tx, { lenderId, name: "Ravi of ACME" }, NOW));
@@ -144,6 +145,19 @@ describe("a link of a lender's staff", () => {
     const { token } = await portalLink();
     const session = (await signIn(token))!.token;
     expect([token.slice(0, 4), session.slice(0, 4)]).toEqual(["ppl_", "pps_"]);
+  });
+
+  test("is the same for a repeat of its request, also after a change of keys", async () => {
+    const [secret, newer] = ["a", "b"].map((letter) => letter.repeat(43));
+    const asked = (secrets: readonly string[]) =>
+      transaction(database.em(), (tx) =>
+        createPortalLink(tx, { lenderId, name: "Ravi of ACME", request: { id: REQUEST, secrets } }, NOW),
+      );
+    const links = await Promise.all([asked([secret!]), asked([secret!])]);
+    links.push(await asked([newer!, secret!]));
+    expect(new Set(links.map(({ token }) => token))).toEqual(new Set([`ppl_${secret}`]));
+    expect(await signIn(links[0]!.token)).toBeDefined();
+    expect(await signIn((await asked([secret!])).token)).toBeUndefined();
   });
 
   test("is ended by a revocation of its name", async () => {

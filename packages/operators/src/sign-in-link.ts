@@ -1,4 +1,4 @@
-import { type EntityManager, newId, type Tx } from "@collections/database";
+import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
 import { recordOperatorAct } from "./audit.ts";
 import { InvalidOperatorError, operatorName } from "./operator-name.ts";
 import { OPERATOR_ROLES, type OperatorRole } from "./role.ts";
@@ -53,6 +53,12 @@ export interface NewPortalLink {
   readonly lenderId: string;
   /** The name of the person or team, as the audit will show it. It should contain the lender's name. */
   readonly name: string;
+  /**
+   * The request that asks for the link. A repeat of the request, with the same `id` (a UUID), gets the same link. `secrets`
+   * are derived from the id and from keys that no client knows, 43 characters of base64url each. The first is the secret of
+   * a new link. Default: a random secret.
+   */
+  readonly request?: { readonly id: string; readonly secrets: readonly string[] };
 }
 
 /**
@@ -64,21 +70,29 @@ export interface NewPortalLink {
  */
 export async function createPortalLink(
   tx: Tx,
-  { lenderId, name }: NewPortalLink,
+  { lenderId, name, request }: NewPortalLink,
   now: Date,
 ): Promise<{ token: string; expiresAt: Date }> {
   // The lender restricts the session, so the role is the lowest one.
-  return createLink(tx, { operator: operatorName(name), roles: ["viewer"], lenderId }, now);
+  const staff = { operator: operatorName(name), roles: ["viewer" as const], lenderId };
+  if (request === undefined) return createLink(tx, staff, now);
+  // A concurrent repeat waits here for the first request.
+  await query(tx, lockRequest, [request.id]);
+  const created = await tx.findOne(SignInLinkEntity, { id: request.id, lenderId });
+  const tokens = request.secrets.map((secret) => `ppl_${secret}`);
+  if (created === null) return createLink(tx, { ...staff, id: request.id, token: tokens[0]! }, now);
+  const token = tokens.find((one) => tokenHash(one).equals(created.tokenHash)) ?? tokens[0]!;
+  return { token, expiresAt: created.expiresAt };
 }
 
 async function createLink(
   tx: Tx,
-  { operator, roles, lenderId }: { operator: string; roles: OperatorRole[]; lenderId: string | null },
+  link: { operator: string; roles: OperatorRole[]; lenderId: string | null; id?: string; token?: string },
   now: Date,
 ): Promise<{ token: string; expiresAt: Date }> {
-  const token = randomToken(lenderId === null ? "opl" : "ppl");
+  const { operator, roles, lenderId, id = newId() } = link;
+  const { token = randomToken(lenderId === null ? "opl" : "ppl") } = link;
   const expiresAt = new Date(now.getTime() + SIGN_IN_LINK_TTL_MS);
-  const id = newId();
   tx.create(SignInLinkEntity, {
     id,
     tokenHash: tokenHash(token),
@@ -134,3 +148,8 @@ export async function signInByLink(
 function usable(token: string, now: Date) {
   return { tokenHash: tokenHash(token), usedAt: null, revokedAt: null, expiresAt: { $gt: now } };
 }
+
+const lockRequest = statement(
+  "operators.lock-portal-request",
+  `select pg_advisory_xact_lock(hashtextextended('operators.portal-link/' || $1::uuid::text, 0))`,
+);

@@ -63,6 +63,20 @@ describe("the link of `lender portal-link`", () => {
     expect(await staff.get("/console")).toMatchObject({ status: 401 });
   });
 
+  test("of POST portal-links signs in to the same pages", async () => {
+    const { status, body } = await own.lender.call("POST", "/api/v1/partner/portal-links", { name: "Meena" });
+    expect(status).toBe(200);
+    const { origin, pathname } = new URL(body["url"] as string);
+    expect(origin).toBe(service.url);
+    const staff = aVisitor(service);
+    const link = pathname.slice(pathname.lastIndexOf("/") + 1);
+    expect(await staff.post("/console/sign-in", { link })).toMatchObject({ status: 303 });
+    const page = await staff.get(`/console/cases/${own.lender.code}/OWN-1`);
+    expect(page.text).toContain(`Meena of ${own.lender.code}`);
+    const odd = await own.lender.call("POST", "/api/v1/partner/portal-links", { name: "Me\u200dena" });
+    expect(odd).toMatchObject({ status: 422, body: { errors: [{ code: "INVALID_TEXT", pointer: "/name" }] } });
+  });
+
   test("is refused for a lender that does not exist", async () => {
     expect(await cli()("lender", "portal-link", "NOBODY")).toMatchObject({ code: 3 });
   });
