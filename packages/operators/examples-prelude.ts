@@ -6,3 +6,5 @@ declare const em: EntityManager;
 declare const tx: Tx;
 declare const now: Date;
 declare const token: string;
+declare const formId: string;
+declare const lenderId: string;

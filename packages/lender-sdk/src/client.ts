@@ -21,6 +21,7 @@ import {
   type ReconciliationPage,
   type ReconciliationRequest,
 } from "./reconciliation.ts";
+import type { PortalLink, PortalPerson } from "./portal-link.ts";
 import type { PlayedScene, SandboxScene } from "./sandbox-scene.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
@@ -277,6 +278,14 @@ export class CollectionsClient {
     const body = stringifyExact(request);
     const call = { method: "POST", path: `${API}/debug/signature`, body, isSigned: false } as const;
     return (await this.#call(call, options)).body as unknown as SignatureDiagnosis;
+  }
+
+  /**
+   * Creates a link with which somebody of your staff signs in to the portal once, within five minutes. A retry of the call
+   * gets the same link.
+   */
+  createPortalLink(person: PortalPerson = {}, options?: CallOptions): Promise<PortalLink> {
+    return this.#post(`${API}/portal-links`, person, options);
   }
 
   /** Plays a scene on one of your loans, so that your receiver gets its events. Only a sandbox does this. */

@@ -124,4 +124,5 @@ export type {
   StartedReplay,
   WebhookTest,
 } from "./webhook-delivery.ts";
+export type { PortalLink, PortalPerson } from "./portal-link.ts";
 export type { PlayedScene, SandboxScene, SceneEvent } from "./sandbox-scene.ts";

@@ -55,6 +55,7 @@ const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["ReplayStarted", "StartedReplay", "requestId"],
   ["Replay", "Replay", "requestId"],
   ["SignatureDiagnosis", "SignatureDiagnosis", "requestId"],
+  ["PortalLink", "PortalLink", "requestId"],
   ["PlayedScene", "PlayedScene", "requestId"],
   ["SceneEvent", "SceneEvent"],
   ["Reconciliation", "Reconciliation", "requestId"],
@@ -73,6 +74,7 @@ const REQUESTS: readonly [schema: string, type: string][] = [
   ["ControlRow", "OrderRow"],
   ["PaymentConfirmation", "CapturedPayment"],
   ["MintLinkTest", "MintToTest"],
+  ["PortalPerson", "PortalPerson"],
   ["SignatureToDebug", "RequestToDebug"],
   ["PaymentToReconcile", "PaymentToReconcile"],
 ];
@@ -112,6 +114,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   await client.replayDeliveries();
   await client.getReplay("{replayId}");
   await client.debugSignature({ method: "GET", path: "/", timestamp: "1", signature: "" });
+  await client.createPortalLink();
   await client.playScene("{loan}", "visit");
   const called = service.seen.map(({ method, url }) => `${method} ${decodeURIComponent(url)}`);
   const known = Object.entries(OPENAPI.paths).flatMap(([path, operations]) =>

@@ -11,10 +11,13 @@ export {
   signedInOperator,
 } from "./session.ts";
 export {
+  createPortalLink,
   createSignInLink,
+  type NewPortalLink,
   type NewSignInLink,
   SIGN_IN_LINK_TTL_MS,
   type SignInLink,
   signInByLink,
   usableSignInLink,
 } from "./sign-in-link.ts";
+export { useForm } from "./used-form.ts";

@@ -2,7 +2,7 @@ import { type EntityManager, newId, transaction, type Tx } from "@collections/da
 import { recordOperatorAct } from "./audit.ts";
 import type { OperatorRole } from "./role.ts";
 import { OperatorSessionEntity, SignInLinkEntity } from "./schema.ts";
-import { looksLikeToken, randomToken, tokenHash } from "./token.ts";
+import { looksLikeSession, randomToken, tokenHash } from "./token.ts";
 
 /** An open session of an operator. */
 export interface OperatorSession {
@@ -10,6 +10,8 @@ export interface OperatorSession {
   /** The operator's name. */
   readonly name: string;
   readonly roles: readonly OperatorRole[];
+  /** The lender whose staff the person is, and to which the session is restricted; null for an operator. */
+  readonly lenderId: string | null;
   readonly createdAt: Date;
   /** The time of a recent request, up to a minute before the last one. */
   readonly lastSeenAt: Date;
@@ -30,23 +32,24 @@ const MAX_SESSIONS_SHOWN = 1_000;
 /** Starts a session. Returns its token, which is not stored, and the session. */
 export function startOperatorSession(
   tx: Tx,
-  { operator, roles }: { operator: string; roles: readonly OperatorRole[] },
+  { operator, roles, lenderId }: { operator: string; roles: readonly OperatorRole[]; lenderId: string | null },
   now: Date,
 ): { token: string; session: OperatorSession } {
-  const token = randomToken("ops");
+  const token = randomToken(lenderId === null ? "ops" : "pps");
   const expiresAt = new Date(now.getTime() + SESSION_TTL_MS);
   const row = {
     id: newId(),
     tokenHash: tokenHash(token),
     operator,
     roles: [...roles],
+    lenderId,
     createdAt: now,
     lastSeenAt: now,
     expiresAt,
     endedAt: null,
   };
   tx.create(OperatorSessionEntity, row);
-  const data = { sessionId: row.id, roles };
+  const data = { sessionId: row.id, ...(lenderId === null ? { roles } : { lenderId }) };
   recordOperatorAct(tx, { operator, act: "operator.signed_in", data, actor: `operator:${operator}` }, now);
   return { token, session: sessionOf(row) };
 }
@@ -64,7 +67,7 @@ export async function signedInOperator(
   token: string,
   now: Date,
 ): Promise<OperatorSession | undefined> {
-  if (!looksLikeToken("ops", token)) return undefined;
+  if (!looksLikeSession(token)) return undefined;
   const isOpen = { tokenHash: tokenHash(token), endedAt: null, expiresAt: { $gt: now } };
   const row = await em.findOne(OperatorSessionEntity, isOpen, { disableIdentityMap: true });
   if (row === null) return undefined;
@@ -134,10 +137,11 @@ function sessionOf(row: {
   id: string;
   operator: string;
   roles: OperatorRole[];
+  lenderId: string | null;
   createdAt: Date;
   lastSeenAt: Date;
   expiresAt: Date;
 }): OperatorSession {
-  const { id, operator: name, roles, createdAt, lastSeenAt, expiresAt } = row;
-  return { id, name, roles, createdAt, lastSeenAt, expiresAt };
+  const { id, operator: name, roles, lenderId, createdAt, lastSeenAt, expiresAt } = row;
+  return { id, name, roles, lenderId, createdAt, lastSeenAt, expiresAt };
 }

@@ -3,6 +3,7 @@ import { testDatabase } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import {
   actsOnOperators,
+  createPortalLink,
   createSignInLink,
   deleteEndedSessions,
   type OperatorRole,
@@ -56,7 +57,12 @@ describe("a sign-in link", () => {
   test("stays usable when it is only looked at", async () => {
     const { token, expiresAt } = await link("Asha", "viewer");
     for (const _ of [1, 2]) {
-      expect(await usableSignInLink(database.em(), token, NOW)).toEqual({ name: "Asha", roles: ["viewer"], expiresAt });
+      expect(await usableSignInLink(database.em(), token, NOW)).toEqual({
+        lenderId: null,
+        name: "Asha",
+        roles: ["viewer"],
+        expiresAt,
+      });
     }
     expect(await signIn(token)).toBeDefined();
   });
@@ -118,4 +124,45 @@ test("links and sessions are deleted a week after their end", async () => {
   expect(await deleteAt(7.1)).toBeGreaterThan(0);
   expect(await deleteAt(8)).toBeGreaterThan(0);
   expect(await deleteAt(8)).toBe(0);
+});
+
+describe("a link of a lender's staff", () => {
+  const REQUEST = "01938f5e-7c1a-8000-a000-000000000002";
+  const lenderId = "01938f5e-7c1a-7000-8000-000000000001";
+  const portalLink = () =>
+    transaction(database.em(), (tx) => createPortalLink(tx, { lenderId, name: "Ravi of ACME" }, NOW));
+
+  test("starts a session that is restricted to the lender", async () => {
+    const { token, expiresAt } = await portalLink();
+    expect(await usableSignInLink(database.em(), token, NOW)).toMatchObject({ lenderId, expiresAt });
+    const signedIn = (await signIn(token))!;
+    expect(signedIn.session).toMatchObject({ name: "Ravi of ACME", lenderId });
+    expect(await signedInOperator(database.em(), signedIn.token, NOW)).toMatchObject({ lenderId });
+    expect(await signIn(token)).toBeUndefined();
+  });
+
+  test("has tokens that an earlier version refuses", async () => {
+    const { token } = await portalLink();
+    const session = (await signIn(token))!.token;
+    expect([token.slice(0, 4), session.slice(0, 4)]).toEqual(["ppl_", "pps_"]);
+  });
+
+  test("is the same for a repeat of its request, also after a change of keys", async () => {
+    const [secret, newer] = ["a", "b"].map((letter) => letter.repeat(43));
+    const asked = (secrets: readonly string[]) =>
+      transaction(database.em(), (tx) =>
+        createPortalLink(tx, { lenderId, name: "Ravi of ACME", request: { id: REQUEST, secrets } }, NOW),
+      );
+    const links = await Promise.all([asked([secret!]), asked([secret!])]);
+    links.push(await asked([newer!, secret!]));
+    expect(new Set(links.map(({ token }) => token))).toEqual(new Set([`ppl_${secret}`]));
+    expect(await signIn(links[0]!.token)).toBeDefined();
+    expect(await signIn((await asked([secret!])).token)).toBeUndefined();
+  });
+
+  test("is ended by a revocation of its name", async () => {
+    const { token } = await portalLink();
+    await transaction(database.em(), (tx) => revokeOperator(tx, { name: "Ravi of ACME" }, NOW));
+    expect(await signIn(token)).toBeUndefined();
+  });
 });

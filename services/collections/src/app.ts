@@ -63,6 +63,8 @@ export interface App {
   /** Makes a ping for a lender's callback, with a new event id. */
   readonly pingFor: (lenderId: string) => Promise<Ping>;
   readonly webhookTest: TestWebhook;
+  /** Derives the secrets of a portal link from the id of the request that asks for it. */
+  readonly portalSecretsOf: (requestId: string) => readonly string[];
   readonly testMintLink: (test: MintLinkTest) => Promise<MintLinkTestOutcome>;
   /** Aborts everything that still runs. Finish running requests and jobs before you call this. */
   close(): Promise<void>;

@@ -7,6 +7,8 @@ export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
 export interface ConsoleOperator {
   readonly name: string;
   readonly roles: readonly ConsoleRole[];
+  /** The lender whose staff the person is. They see only this lender. Null for an operator. */
+  readonly lenderCode: string | null;
 }
 
 /** How operators sign in and out. The service implements it with the verbs of its domain. */
@@ -19,4 +21,6 @@ export interface ConsoleAccess {
   readonly operatorOfSession: (token: string) => Promise<ConsoleOperator | undefined>;
   /** Ends a session. */
   readonly signOut: (token: string) => Promise<void>;
+  /** Records that a form was sent. Returns false if the same form was sent before. */
+  readonly useForm: (formId: string) => Promise<boolean>;
 }

@@ -1,3 +1,5 @@
+import type { CaseOrderKind, LenderMoves, MoveRequest } from "./acts.ts";
+
 /**
  * The content of the pages. The service implements it with the reads of the command line, so the pages have no rule of their own
  * and cannot change anything. The values are those of `--json`.
@@ -11,6 +13,105 @@ export interface ConsoleDesk {
   readonly caseOf: (lenderCode: string, loan: string) => Promise<CaseView | undefined>;
   /** Returns a page of the audit, newest first. */
   readonly audit: (search: AuditSearch) => Promise<AuditPage>;
+  /** Returns field partners by an id, a name or a phone. Undefined for a text that cannot be searched. */
+  readonly people: (text: string) => Promise<readonly PersonView[] | undefined>;
+  /** Returns a field partner by the id. */
+  readonly person: (fieldPartnerId: string) => Promise<PersonView | undefined>;
+  /** Finds out what a move of all open cases would do, and changes nothing. */
+  readonly plannedMoves: (move: MoveRequest) => Promise<MovePlan>;
+  /** Returns a page of deliveries, newest first. */
+  readonly deliveries: (search: DeliverySearch) => Promise<DeliveriesPage>;
+  /** Returns the lenders, and the callback and the keys of one of them: of `lender`, or of the first. */
+  readonly connection: (lender: string | undefined) => Promise<ConnectionPage>;
+  /** Returns the delivery of an event with its attempts. */
+  readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
+}
+
+/** The reads of pages for a lender's staff. The service restricts them to the lender, in one place for all of them. */
+export type LenderDesk = Pick<ConsoleDesk, "figures" | "find" | "caseOf" | "deliveries" | "delivery" | "connection">;
+
+/** The callback and the API keys of a lender. */
+export interface ConnectionPage {
+  /** The codes of all lenders, sorted. */
+  readonly lenderCodes: readonly string[];
+  /** Undefined if there is no such lender. */
+  readonly connection:
+    | {
+        readonly lenderCode: string;
+        readonly timeZone: string;
+        readonly endpoint: readonly (readonly [name: string, value: string])[];
+        readonly isHealthy: boolean;
+        readonly keys: readonly {
+          readonly keyId: string;
+          readonly state: string;
+          /** The age in days. */
+          readonly days: number;
+          readonly lastUsedAt: string;
+          readonly isSigning: boolean;
+        }[];
+      }
+    | undefined;
+}
+
+/** A field partner. The phone is masked. */
+export interface PersonView {
+  readonly fieldPartnerId: string;
+  readonly displayName: string;
+  readonly phone: string;
+  readonly state: string;
+  readonly openCases: number;
+}
+
+/** What a move would do at each lender. `version` changes when other cases would be moved. */
+export type MovePlan =
+  | { readonly kind: "planned"; readonly version: string; readonly lenders: readonly LenderMoves[] }
+  | { readonly kind: "refused"; readonly detail: string };
+
+/** Which deliveries to show. */
+export interface DeliverySearch {
+  readonly lender: string | undefined;
+  readonly state: "waiting" | "in_flight" | "retrying" | "delivered" | "parked" | undefined;
+  /** Only deliveries of events before this one. */
+  readonly before: string | undefined;
+}
+
+/** A page of deliveries. */
+export interface DeliveriesPage {
+  /** The codes of all lenders, sorted. */
+  readonly lenderCodes: readonly string[];
+  readonly deliveries: readonly {
+    readonly eventId: string;
+    readonly lenderCode: string;
+    readonly kind: string;
+    readonly sourceLoanNumber: string;
+    readonly state: string;
+    readonly attempts: number;
+    readonly lastError: string | null;
+    /** A local time, with its time zone. */
+    readonly createdAt: string;
+  }[];
+  /** The `before` of the next page; null on the last page. */
+  readonly next: string | null;
+}
+
+/** The delivery of an event. */
+export interface DeliveryView {
+  readonly eventId: string;
+  readonly lenderCode: string;
+  readonly kind: string;
+  readonly sourceLoanNumber: string;
+  readonly state: string;
+  readonly timeZone: string;
+  /** Whether the event would be sent again. An event that waits is sent anyway. */
+  readonly isReplayable: boolean;
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  /** Newest first. `cause` and `remedy` are empty for an attempt that was acknowledged. */
+  readonly attempts: readonly {
+    readonly at: string;
+    readonly outcome: string;
+    readonly cause: string;
+    readonly remedy: string;
+  }[];
 }
 
 /** A case, with what is known about it and what happened on it. */
@@ -23,6 +124,10 @@ export interface CaseView {
   readonly timeZone: string;
   readonly borrowerName: string;
   readonly erasedAt: string | null;
+  /** The name of the field partner that has the case; null if nobody has it. */
+  readonly holderName: string | null;
+  /** Whether the case can be assigned, and the orders that its state allows. */
+  readonly allows: { readonly assign: boolean; readonly orders: readonly CaseOrderKind[] };
   readonly facts: readonly (readonly [name: string, value: string])[];
   /** Newest first. `at` is a local time in `timeZone`. */
   readonly timeline: readonly { readonly at: string; readonly what: string; readonly details: string }[];
@@ -103,6 +208,6 @@ export interface Finding {
   readonly sourceLoanNumber: string | null;
   readonly state: string;
   readonly label: string;
-  /** The command that shows more. */
-  readonly next: string;
+  /** The command that shows more; null for a reader who has no command line. */
+  readonly next: string | null;
 }

@@ -17,9 +17,11 @@ export interface PageFrame {
 }
 
 const MENU = [
-  { path: "", label: "Today" },
-  { path: "/search", label: "Search" },
-  { path: "/audit", label: "Audit" },
+  { path: "", label: "Today", isForLenders: true },
+  { path: "/search", label: "Search", isForLenders: true },
+  { path: "/deliveries", label: "Deliveries", isForLenders: true },
+  { path: "/connection", label: "Connection", isForLenders: true },
+  { path: "/audit", label: "Audit", isForLenders: false },
 ];
 
 /** A tick on a square. It is embedded, so that a page loads no image. */
@@ -54,14 +56,14 @@ export async function consolePage({ title, main }: PageContent, { home, signedIn
 }
 
 function menu(home: string, title: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
-  const entries = MENU.map(
+  const entries = MENU.filter(({ isForLenders }) => isForLenders || operator.lenderCode === null).map(
     ({ path, label }) =>
       html`<a href="${home}${path}" aria-current="${label === title ? "page" : "false"}">${label}</a>`,
   );
   return html`<nav aria-label="Console">${entries}</nav>
     <form class="person" method="post" action="${home}/sign-out">
       <input type="hidden" name="${FORM_TOKEN}" value="${formToken}" />
-      <span title="${operator.roles.join(", ")}">${operator.name}</span>
+      <span title="${operator.lenderCode ?? operator.roles.join(", ")}">${operator.name}</span>
       <button type="submit" class="plain">Sign out</button>
     </form>`;
 }

@@ -1,57 +1,16 @@
-import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
-import type { ConsoleDesk } from "./desk.ts";
 import { auditPage, auditSearchOf } from "./pages/audit.ts";
 import { casePage, noCasePage } from "./pages/case.ts";
 import { messagePage } from "./pages/message.ts";
 import { notUsablePage, signInPage } from "./pages/sign-in.ts";
 import { searchPage } from "./pages/search.ts";
 import { todayPage } from "./pages/today.ts";
-import type { PageContent } from "./page.ts";
-
-/** A request for a route. */
-export interface Visit {
-  readonly access: ConsoleAccess;
-  readonly desk: ConsoleDesk;
-  /** The path of the console in a browser: `/console` after the prefix that a proxy removes. */
-  readonly home: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
-  readonly form: URLSearchParams;
-}
-
-/** A request of an operator with an open session. */
-export interface SignedInVisit extends Visit {
-  readonly operator: ConsoleOperator;
-  readonly sessionToken: string;
-}
-
-/** The answer to a request: a page, or a redirect to a page. */
-export type RouteAnswer =
-  | { readonly page: PageContent; readonly status?: number }
-  | { readonly redirectTo: string; readonly session?: { readonly token: string; readonly expiresAt: Date } | "end" };
-
-interface AnyRoute {
-  readonly method: "get" | "post";
-  /** The path below /console, as Express reads it. */
-  readonly path: string;
-}
-
-/** A route that needs no session. */
-interface PublicRoute extends AnyRoute {
-  readonly roles: "none";
-  readonly answer: (visit: Visit) => Promise<RouteAnswer>;
-}
-
-/** A route for operators who have at least one of `roles`. */
-interface RouteForRoles extends AnyRoute {
-  readonly roles: readonly ConsoleRole[];
-  readonly answer: (visit: SignedInVisit) => Promise<RouteAnswer>;
-}
-
-/** A page or a form of the console. */
-export type ConsoleRoute = PublicRoute | RouteForRoles;
-
-const EVERYBODY: readonly ConsoleRole[] = ["viewer", "operator", "money"];
+import { type ConsoleRoute, EVERYBODY } from "./route.ts";
+import { ASSIGN_ROUTES } from "./routes/assign-case.ts";
+import { CASE_ORDER_ROUTES } from "./routes/case-orders.ts";
+import { CONNECTION_ROUTES } from "./routes/connection.ts";
+import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
+import { MOVE_ROUTES } from "./routes/move-cases.ts";
+import { PHONE_ROUTES } from "./routes/phone.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
@@ -78,6 +37,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "post",
     path: "/sign-out",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ access, home, sessionToken }) {
       await access.signOut(sessionToken);
       return { redirectTo: `${home}/signed-out`, session: "end" };
@@ -97,6 +57,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ desk, home, query }) {
       return { page: todayPage(home, await desk.figures(query.get("lender") ?? undefined)) };
     },
@@ -105,6 +66,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/search",
     roles: EVERYBODY,
+    isForLenders: true,
     async answer({ desk, home, query }) {
       const text = query.get("text");
       return { page: searchPage(home, text === null ? undefined : { text, findings: await desk.find(text) }) };
@@ -114,9 +76,11 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/cases/:lender/:loan",
     roles: EVERYBODY,
-    async answer({ desk, params }) {
+    isForLenders: true,
+    async answer({ desk, home, operator, params, query }) {
       const found = await desk.caseOf(params["lender"]!, params["loan"]!);
-      return found ? { page: casePage(found) } : { page: noCasePage(), status: 404 };
+      if (!found) return { page: noCasePage(), status: 404 };
+      return { page: casePage(home, found, { operator, done: query.get("done") }) };
     },
   },
   {
@@ -128,4 +92,10 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
       return { page: auditPage(home, search, await desk.audit(search)) };
     },
   },
+  ...ASSIGN_ROUTES,
+  ...CASE_ORDER_ROUTES,
+  ...CONNECTION_ROUTES,
+  ...DELIVERY_ROUTES,
+  ...PHONE_ROUTES,
+  ...MOVE_ROUTES,
 ];

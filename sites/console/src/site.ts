@@ -1,11 +1,14 @@
 import { answerPage, madeOnce } from "@collections/web-pages";
 import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
 import type { ConsoleAccess, ConsoleOperator } from "./access.ts";
+import type { ConsoleActs } from "./acts.ts";
 import type { ConsoleDesk } from "./desk.ts";
 import { FORM_TOKEN, formTokenOf, isFormOf, isFromOwnPage } from "./form-check.ts";
+import { hiddenFields } from "./act-form.ts";
 import { messagePage, needsSessionPage } from "./pages/message.ts";
 import { consolePage, type PageContent, type PageFrame } from "./page.ts";
-import { CONSOLE_ROUTES, type ConsoleRoute, type RouteAnswer } from "./routes.ts";
+import type { ConsoleRoute, RouteAnswer } from "./route.ts";
+import { CONSOLE_ROUTES } from "./routes.ts";
 import { cookieOptions, SESSION_COOKIE, sessionTokenIn } from "./session-cookie.ts";
 import { consoleStyles } from "./styles.ts";
 
@@ -16,7 +19,10 @@ export interface ConsoleOptions {
   /** The origin of the console in browsers. Undefined in a sandbox without `PUBLIC_URL`: the origin of the request. */
   readonly publicUrl: string | undefined;
   readonly access: ConsoleAccess;
-  readonly desk: ConsoleDesk;
+  /** Returns the reads for an operator. */
+  readonly desk: (operator: ConsoleOperator) => ConsoleDesk;
+  /** Returns the changes that an operator may ask for. The audit names the operator. */
+  readonly acts: (operator: ConsoleOperator) => ConsoleActs;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -63,16 +69,18 @@ function unknownPath(options: ConsoleOptions): RequestHandler {
   return async (request, response) => {
     const { operator, sessionToken } = await sessionOf(request, options);
     if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
-    const page = messagePage("Page not found", `There is nothing at ${request.originalUrl.split("?", 1)[0]}.`);
-    await show(response.status(404), page, frameOf(options, operator, sessionToken));
+    await show(response.status(404), notFoundPage(request), frameOf(options, operator, sessionToken));
   };
+}
+
+function notFoundPage(request: Request): PageContent {
+  return messagePage("Page not found", `There is nothing at ${request.originalUrl.split("?", 1)[0]}.`);
 }
 
 function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
   return async (request, response) => {
     const visit = {
       access: options.access,
-      desk: options.desk,
       home: homeOf(options),
       params: request.params as Record<string, string>,
       query: new URL(request.originalUrl, "http://console").searchParams,
@@ -87,7 +95,9 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
     const { operator, sessionToken } = await sessionOf(request, options);
     if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
     const frame = frameOf(options, operator, sessionToken);
-    if (!route.roles.some((role) => operator.roles.includes(role))) {
+    const isLenderStaff = operator.lenderCode !== null;
+    if (isLenderStaff && !route.isForLenders) return show(response.status(404), notFoundPage(request), frame);
+    if (!isLenderStaff && !route.roles.some((role) => operator.roles.includes(role))) {
       const text = `This page needs one of these roles: ${route.roles.join(", ")}. You have: ${operator.roles.join(", ")}.`;
       return show(response.status(403), messagePage("Not permitted", text), frame);
     }
@@ -95,7 +105,12 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
       const text = "The form belongs to another session. Open the page again, and send the form from there.";
       return show(response.status(403), messagePage("Form refused", text), frame);
     }
-    await send(response, await route.answer({ ...visit, operator, sessionToken }), options, frame);
+    const parts = {
+      desk: options.desk(operator),
+      acts: options.acts(operator),
+      hiddenFields: () => hiddenFields(sessionToken),
+    };
+    await send(response, await route.answer({ ...visit, ...parts, operator, sessionToken }), options, frame);
   };
 }
 

@@ -66,6 +66,7 @@ const ALL_CHAPTERS: readonly Chapter[] = [
       { path: "/docs/reference/payments", title: "Payments", reference: "Payments" },
       { path: "/docs/reference/deliveries", title: "Deliveries", reference: "Deliveries" },
       { path: "/docs/reference/signatures", title: "Signatures", reference: "Signature debugger" },
+      { path: "/docs/reference/portal", title: "Portal", reference: "Portal" },
       { path: "/docs/reference/sandbox", title: "Sandbox", reference: "Sandbox" },
       { path: "/docs/reference/received", title: "Requests to you", reference: WEBHOOKS },
       { path: "/docs/reference/problems", title: "Error objects", reference: PROBLEMS },

@@ -41,6 +41,7 @@ async function makeEveryCall(): Promise<void> {
   done(await api.debugSignature({ client, body: { ...request, body: "" } }));
   done(await api.testWebhook({ client, body: { kind: "ping" } }));
   done(await api.testMintLink({ client, body: { loan, amount: 1 } }));
+  done(await api.createPortalLink({ client, body: { name: "Ravi" } }));
   done(await api.playSandbox({ client, body: { loan, scene: "reassignment" } }));
   const { deliveries } = done(await api.listDeliveries({ client, query: path }));
   const event = { eventId: deliveries[0]!.eventId };

@@ -41,6 +41,7 @@ async function makeEveryCall(): Promise<void> {
   done(await client.POST("/api/v1/partner/debug/signature", { body: { ...request, body: "" } }));
   done(await client.POST("/api/v1/partner/webhooks/test", { body: { kind: "ping" } }));
   done(await client.POST("/api/v1/partner/mint-link/test", { body: { loan, amount: 1 } }));
+  done(await client.POST("/api/v1/partner/portal-links", { body: { name: "Ravi" } }));
   done(await client.POST("/api/v1/partner/sandbox/play", { body: { loan, scene: "reassignment" } }));
   const { deliveries } = done(await client.GET("/api/v1/partner/webhooks/deliveries", { params: { query: path } }));
   const event = { params: { path: { eventId: deliveries[0]!.eventId } } };

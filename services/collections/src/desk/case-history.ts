@@ -1,7 +1,7 @@
-import { bucketOf, cameLate, maskedPhone, storedLoanNumber } from "@collections/cases";
+import { bucketOf, type Case, cameLate, maskedPhone, storedLoanNumber, transition } from "@collections/cases";
 import { type EntityManager, publicId } from "@collections/database";
 import { type CaseHistory, caseHistory } from "@collections/flows";
-import { type Lender, lenderByCode } from "@collections/lenders";
+import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { grouped, toDecimal } from "@collections/money";
 import { actorText, shownActor } from "./actor-text.ts";
@@ -15,13 +15,28 @@ export interface TimelineEntry {
   readonly details: string;
 }
 
-/** Returns the current case of a loan without contact data, or undefined if there is no such lender or loan. */
-export async function caseOfLoan(em: EntityManager, code: string, loan: string): Promise<ShownHistory | undefined> {
-  // PostgreSQL rejects a text with a NUL. No code and no loan number has a control character.
-  if (/[\p{Cc}\p{Cs}]/u.test(code + loan)) return undefined;
-  const lender = await lenderByCode(em, code);
-  const history = lender && (await caseHistory(em, lender, await storedLoanNumber(em, lender.id, loan)));
-  return history && shownHistory(lender, history, { hasContact: false });
+/** Returns the current case of a loan without contact data. Undefined if none of `lenders` has the code or the loan. */
+export async function caseOfLoan(em: EntityManager, lenders: readonly Lender[], code: string, loan: string) {
+  const lender = lenders.find((one) => one.code === code);
+  // PostgreSQL rejects a text with a NUL. No loan number has a control character.
+  if (!lender || /[\p{Cc}\p{Cs}]/u.test(loan)) return undefined;
+  const history = await caseHistory(em, lender, await storedLoanNumber(em, lender.id, loan));
+  return history && { ...shownHistory(lender, history, { hasContact: false }), allows: allowedOn(history.theCase) };
+}
+
+/** Returns whether the state of a case allows an assignment to somebody else, and which other orders it allows. */
+function allowedOn(theCase: Case) {
+  const allows = (trigger: Parameters<typeof transition>[1]) => transition(theCase, trigger, new Date()).allowed;
+  const orders = [
+    { kind: "unassign" },
+    { kind: "hold", reason: null },
+    { kind: "release" },
+    { kind: "close", reason: null },
+  ] as const;
+  return {
+    assign: allows({ kind: "assign", fieldPartnerId: "" }),
+    orders: orders.filter(allows).map(({ kind }) => kind),
+  };
 }
 
 /**

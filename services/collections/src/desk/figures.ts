@@ -1,12 +1,16 @@
 import type { EntityManager } from "@collections/database";
 import { type DayFigures, figuresOfDay, type LenderFigures } from "@collections/flows";
-import { listLenders } from "@collections/lenders";
+import type { Lender } from "@collections/lenders";
 import { dayIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 
-/** Returns the codes of all lenders, and today's figures of one of them: of the lender `code`, or of the first. */
-export async function figuresOfChosen(em: EntityManager, code: string | undefined, now: Date) {
-  const lenders = (await listLenders(em)).toSorted((a, b) => (a.code < b.code ? -1 : 1));
+/** Returns the codes of some lenders, and today's figures of one of them: of the lender `code`, or of the first. */
+export async function figuresOfChosen(
+  em: EntityManager,
+  given: readonly Lender[],
+  { code, now }: { readonly code: string | undefined; readonly now: Date },
+) {
+  const lenders = given.toSorted((a, b) => (a.code < b.code ? -1 : 1));
   const chosen = code === undefined ? lenders[0] : lenders.find((lender) => lender.code === code);
   const figures = chosen && shownFigures(await figuresOfDay(em, chosen, dayIn(chosen.timeZone, now)));
   return { lenderCodes: lenders.map((lender) => lender.code), figures };

@@ -1,7 +1,7 @@
 import { maskedPhone } from "@collections/cases";
 import { type EntityManager, publicId } from "@collections/database";
 import { find, type Finding } from "@collections/flows";
-import { listLenders } from "@collections/lenders";
+import type { Lender } from "@collections/lenders";
 import { amountText } from "./amount-text.ts";
 import { shellQuoted } from "./shell-quoted.ts";
 
@@ -38,11 +38,15 @@ export function commandOf({ next }: Pick<ShownFinding, "next">): string {
 
 const MOST_OF_A_KIND = 20;
 
-/** Finds what a text names at all lenders. Returns undefined for a text that cannot be searched. */
-export async function findings(em: EntityManager, given: string): Promise<ShownFinding[] | undefined> {
+/** Finds what a text names at some lenders. Returns undefined for a text that cannot be searched. */
+export async function findings(
+  em: EntityManager,
+  lenders: readonly Lender[],
+  given: string,
+): Promise<ShownFinding[] | undefined> {
   const text = searchText(given);
   if (text === undefined) return undefined;
-  const found = await find(em, text, { lenders: await listLenders(em), limit: MOST_OF_A_KIND });
+  const found = await find(em, text, { lenders, limit: MOST_OF_A_KIND });
   return found.map(shownFinding);
 }
 

@@ -20,6 +20,7 @@ const PROBLEMS = {
 
   LENDER_SUSPENDED: [403, "The lender is suspended", false],
   DEBUGGER_CLOSED: [403, "The signature debugger is closed", false],
+  PORTAL_OFF: [403, "The service has no portal", false],
   SANDBOX_ONLY: [403, "Scenes are played only in a sandbox", false],
 
   ROUTE_NOT_FOUND: [404, "There is no such endpoint", false],

@@ -14,3 +14,8 @@ export function consoleUrl({ publicUrl, publicBasePath, host, port }: Config, li
 export function signInUrl(console: string, token: string): string {
   return `${console}/sign-in/${token}`;
 }
+
+/** Returns the name of a lender's staff in the audit and in the list of sessions: Ravi of ACME. */
+export function portalName(lenderCode: string, person: string | undefined): string {
+  return `${person ?? "Staff"} of ${lenderCode}`;
+}

@@ -32,6 +32,7 @@ export const DEFAULT_RATE_LIMITS = {
   "deliveries-replay": 6,
   "replays-get": 60,
   "debug-signature": 30,
+  "portal-links": 60,
   "sandbox-play": 30,
   // Operations of one field partner, on all phones together.
   app: 120,

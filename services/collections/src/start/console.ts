@@ -1,49 +1,113 @@
-import { type ConsoleAccess, type ConsoleDesk, consoleSite } from "@collections/console";
-import { transaction } from "@collections/database";
+import {
+  type ConsoleAccess,
+  type ConsoleActs,
+  type ConsoleDesk,
+  type ConsoleOperator,
+  consoleSite,
+} from "@collections/console";
+import { actingAs, type EntityManager, transaction } from "@collections/database";
+import { lenderByCode, lenderById, listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
-import { endOperatorSession, signedInOperator, signInByLink, usableSignInLink } from "@collections/operators";
+import { endOperatorSession, signedInOperator, signInByLink, usableSignInLink, useForm } from "@collections/operators";
 import type { RequestHandler } from "express";
 import type { App } from "../app.ts";
+import {
+  type Acting,
+  assignFromDesk,
+  changePhoneFromDesk,
+  moveFromDesk,
+  orderFromDesk,
+  planFromDesk,
+  replayFromDesk,
+} from "../desk/acts.ts";
 import { actorText } from "../desk/actor-text.ts";
 import { dataText, pageOfAudit } from "../desk/audit.ts";
 import { caseOfLoan, factsOf, timelineOf } from "../desk/case-history.ts";
+import { connectionOfChosen } from "../desk/connection.ts";
+import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliveries.ts";
 import { figuresOfChosen } from "../desk/figures.ts";
 import { commandOf, findings } from "../desk/findings.ts";
+import { peopleNamed, personNamed } from "../desk/people.ts";
 
-/** Returns the operators' console with the reads of the command line. */
+/** Returns the operators' console with the reads and the changes of the command line. */
 export function createConsole(app: App): RequestHandler {
   const { config, log } = app;
   const { publicBasePath, publicUrl } = config;
-  return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk: deskOf(app) });
+  const desk = (operator: ConsoleOperator) => deskOf(actingIn(app, operator), operator);
+  const acts = (operator: ConsoleOperator) => actsOf(actingIn(app, operator), operator);
+  return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts });
 }
 
 function accessOf({ database }: App): ConsoleAccess {
   const em = () => database.em();
   return {
-    operatorOfLink: (token) => usableSignInLink(em(), token, new Date()),
+    async operatorOfLink(token) {
+      const link = await usableSignInLink(em(), token, new Date());
+      return link && withLenderCode(em(), link);
+    },
     async signIn(link) {
       const signedIn = await transaction(em(), (tx) => signInByLink(tx, link, new Date()));
       return signedIn && { token: signedIn.token, expiresAt: signedIn.session.expiresAt };
     },
-    operatorOfSession: (token) => signedInOperator(em(), token, new Date()),
+    async operatorOfSession(token) {
+      const session = await signedInOperator(em(), token, new Date());
+      return session && withLenderCode(em(), session);
+    },
+    useForm: (formId) => transaction(em(), (tx) => useForm(tx, formId, new Date())),
     signOut: (token) => transaction(em(), (tx) => endOperatorSession(tx, token, new Date())),
   };
 }
 
-function deskOf({ database }: App): ConsoleDesk {
+async function withLenderCode<Signed extends { readonly lenderId: string | null }>(em: EntityManager, signed: Signed) {
+  if (signed.lenderId === null) return { ...signed, lenderCode: null };
+  const lender = await lenderById(em, signed.lenderId);
+  return lender && { ...signed, lenderCode: lender.code };
+}
+
+/**
+ * Returns what reads and changes need. This is the only place that decides which lenders a person sees: an operator all of
+ * them, and a lender's staff their own.
+ */
+function actingIn({ database, config }: App, { lenderCode }: ConsoleOperator): Acting {
   const em = () => database.em();
+  const ownLender = async (code: string) => [await lenderByCode(em(), code)].filter((lender) => lender !== undefined);
+  const lenders = () => (lenderCode === null ? listLenders(em()) : ownLender(lenderCode));
+  return { em, environment: config.environment, lenders };
+}
+
+function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
+  const asOperator = <T>(work: () => T): T => actingAs(`operator:${name}`, work);
   return {
-    figures: (lender) => figuresOfChosen(em(), lender, new Date()),
+    assignCase: (order) => asOperator(() => assignFromDesk(acting, order)),
+    orderCase: (order) => asOperator(() => orderFromDesk(acting, order)),
+    replayDelivery: (replay) => asOperator(() => replayFromDesk(acting, replay)),
+    changePhone: (change) => asOperator(() => changePhoneFromDesk(acting, change)),
+    moveCases: (move) => asOperator(() => moveFromDesk(acting, move)),
+  };
+}
+
+function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): ConsoleDesk {
+  const { em, lenders } = acting;
+  return {
+    figures: async (code) => figuresOfChosen(em(), await lenders(), { code, now: new Date() }),
     async find(text) {
-      const found = await findings(em(), text);
-      return found?.map((one) => ({ ...one, next: commandOf(one) }));
+      const found = await findings(em(), await lenders(), text);
+      if (staffOf === null) return found?.map((one) => ({ ...one, next: commandOf(one) }));
+      // Field partners work for every lender, so a lender's staff does not find them.
+      return found?.filter(({ kind }) => kind !== "field_partner").map((one) => ({ ...one, next: null }));
     },
     async caseOf(lenderCode, loan) {
-      const shown = await caseOfLoan(em(), lenderCode, loan);
+      const shown = await caseOfLoan(em(), await lenders(), lenderCode, loan);
       if (!shown) return undefined;
       const local = (at: string) => timeIn(shown.timeZone, new Date(at));
-      const timeline = timelineOf(shown).map(({ at, what, details }) => ({ at: local(at), what, details }));
-      return { ...shown, facts: factsOf(shown, local), timeline };
+      // The reasons of operators' acts are for the audit of the operators.
+      const timeline = timelineOf(staffOf === null ? shown : { ...shown, audit: [] }).map(({ at, what, details }) => ({
+        at: local(at),
+        what,
+        details,
+      }));
+      const holderName = shown.fieldPartner && (shown.fieldPartner.displayName ?? shown.fieldPartner.id);
+      return { ...shown, holderName, facts: factsOf(shown, local), timeline };
     },
     async audit(search) {
       const { entries, next } = await pageOfAudit(em(), search);
@@ -51,6 +115,15 @@ function deskOf({ database }: App): ConsoleDesk {
         entries: entries.map(({ by, data, ...entry }) => ({ ...entry, by: actorText(by), data: dataText(data) })),
         next,
       };
+    },
+    people: (text) => peopleNamed(em(), text),
+    person: (fieldPartnerId) => personNamed(em(), fieldPartnerId),
+    plannedMoves: (move) => planFromDesk(acting, move),
+    deliveries: async (search) => pageOfDeliveries(em(), await lenders(), search),
+    connection: async (code) => connectionOfChosen(em(), await lenders(), { code, now: new Date() }),
+    async delivery(eventId) {
+      const found = await deliveryOf(em(), await lenders(), eventId);
+      return found && shownDeliveryPage(found);
     },
   };
 }

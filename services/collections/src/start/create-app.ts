@@ -19,6 +19,7 @@ import type { Config } from "../settings/config.ts";
 import type { Essentials } from "../settings/local-data.ts";
 import { allowedForLinks } from "../settings/link-hosts.ts";
 import { masterKeysOf } from "../settings/master-key.ts";
+import { createPortalSecrets } from "../settings/portal-secrets.ts";
 import { createWebhookSender, pingTo } from "../worker/callbacks.ts";
 import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
 
@@ -108,6 +109,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
       ping: (lender) => testEndpoint(database.em(), webhookSender, pingTo(lender, environment)),
       endpoint: (lenderId) => endpointOf(database.em(), lenderId),
     },
+    portalSecretsOf: createPortalSecrets(masterKeys),
     testMintLink: (test) => testMintLink({ database, outbound, credentials, vault, ...mintSettings }, test),
     async close() {
       await rateLimiter.close();

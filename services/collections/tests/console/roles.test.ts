@@ -1,59 +1,139 @@
-import { CONSOLE_ROLES, CONSOLE_ROUTES } from "@collections/console";
-import { OPERATOR_ROLES } from "@collections/operators";
+import { CONSOLE_ROLES, CONSOLE_ROUTES, type ConsoleRole } from "@collections/console";
+import { publicId, transaction } from "@collections/database";
+import { OPERATOR_ROLES, revokeOperator } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
-import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { aSignedInVisitor, aVisitor, formTokenIn, type Visitor } from "./fixtures/visitor.ts";
+import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aLenderVisitor, aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
 
-/** The sender of a request: an operator with one role, or a visitor without a session. */
-const VISITORS = [...OPERATOR_ROLES, "nobody"] as const;
+/**
+ * The sender of a request: an operator with one role; a visitor without a session, with a revoked session, or whose link
+ * had expired before the sign-in; an operator with all roles whose form was forged in one of two ways; and the staff of the
+ * lender whose case and event the request names, or of another lender.
+ */
+const VISITORS = [
+  ...OPERATOR_ROLES,
+  "nobody",
+  "revoked session",
+  "expired link",
+  "form of another session",
+  "form of another site",
+  "the lender's staff",
+  "another lender's staff",
+] as const;
+type Who = (typeof VISITORS)[number];
 
 const ROUTES = CONSOLE_ROUTES.map((route) => ({
   ...route,
   name: `${route.method.toUpperCase()} /console${route.path}`,
 }));
+type Route = (typeof ROUTES)[number];
 
 let service: TestService;
-
-let lenderCode: string;
+let visitors: Readonly<Record<Who, Visitor>>;
+let params: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   const lender = await aLender(service);
   await lender.importCases([aRow("LN-1")]);
-  lenderCode = lender.code;
+  const { pool } = service.app.database;
+  const { rows } = await pool.query<{ id: string }>("select id from webhooks.delivery limit 1");
+  params = {
+    ":token": "unknown",
+    ":lender": lender.code,
+    ":loan": "LN-1",
+    ":event": publicId("evt", rows[0]!.id),
+    ":person": publicId("fp", (await aFieldPartner(service)).id),
+  };
+  visitors = {
+    viewer: await aSignedInVisitor(service, ["viewer"]),
+    operator: await aSignedInVisitor(service, ["operator"]),
+    money: await aSignedInVisitor(service, ["money"]),
+    nobody: aVisitor(service),
+    "revoked session": await aRevokedVisitor(),
+    "expired link": await aLateVisitor(),
+    "form of another session": await aSignedInVisitor(service),
+    "form of another site": await aSignedInVisitor(service),
+    "the lender's staff": await aLenderVisitor(service, lender.code),
+    "another lender's staff": await aLenderVisitor(service, (await aLender(service)).code),
+  };
 });
 
-/** Sends a valid request for a route. Returns its status. */
-async function statusOf({ method, path }: (typeof ROUTES)[number], visitor: Visitor): Promise<number> {
-  const named = path.replace(":token", "unknown").replace(":lender", lenderCode).replace(":loan", "LN-1");
-  const at = `/console${named}`;
+async function aRevokedVisitor(): Promise<Visitor> {
+  const visitor = await aSignedInVisitor(service, OPERATOR_ROLES, "Lata");
+  await transaction(service.app.database.em(), (tx) => revokeOperator(tx, { name: "Lata" }, new Date()));
+  return visitor;
+}
+
+async function aLateVisitor(): Promise<Visitor> {
+  const visitor = aVisitor(service);
+  const { token } = await linkPath(service, "Late");
+  const { pool } = service.app.database;
+  await pool.query("update operators.sign_in_link set expires_at = now() where operator = 'Late'");
+  expect(await visitor.post("/console/sign-in", { link: token })).toMatchObject({ status: 410 });
+  return visitor;
+}
+
+/** Sends a request for a route. A form has its token, but no other field. Returns the status. */
+async function statusOf({ method, path }: Route, who: Who): Promise<number> {
+  const visitor = visitors[who];
+  const at = `/console${path.replaceAll(/:\w+/g, (name) => encodeURIComponent(params[name]!))}`;
   if (method === "get") return (await visitor.get(at)).status;
-  const page = await visitor.get("/console");
+  const page = await (who === "form of another session" ? visitors.viewer : visitor).get("/console");
   const fields = page.status === 200 ? { formToken: formTokenIn(page) } : {};
-  return (await visitor.post(at, fields)).status;
+  const origin = who === "form of another site" ? "https://evil.example" : undefined;
+  return (await visitor.post(at, fields, origin)).status;
 }
 
-/** Returns the statuses with which a route may answer this visitor: its answer, or its refusal. */
-function statusesOf({ roles }: (typeof ROUTES)[number], who: (typeof VISITORS)[number]): readonly number[] {
+/** Returns the statuses with which a route may answer: as the visitor is permitted, or the refusal. */
+function statusesOf({ roles, method, path, isForLenders }: Route, who: Who): readonly number[] {
+  if (method === "post" && who === "form of another site") return [403];
   if (roles === "none") return [200, 410];
-  if (who === "nobody") return [401];
-  return roles.includes(who) ? [200, 303] : [403];
+  if (who === "nobody" || who === "revoked session" || who === "expired link") return [401];
+  if (method === "post" && who === "form of another session") return [403];
+  if (who === "the lender's staff") return isForLenders ? [200, 303, 422] : [404];
+  if (who === "another lender's staff") return isForLenders && !/:(?:loan|event)/.test(path) ? [200, 303, 422] : [404];
+  const has: readonly ConsoleRole[] = OPERATOR_ROLES.some((role) => role === who)
+    ? [who as ConsoleRole]
+    : CONSOLE_ROLES;
+  // A form without its id and its values is shown again, with 422.
+  return roles.some((role) => has.includes(role)) ? [200, 303, 422] : [403];
 }
 
-test.each(ROUTES.flatMap((route) => VISITORS.map((who) => [route.name, who, route] as const)))(
-  "%s answers %s as its roles say",
-  async (_, who, route) => {
-    const visitor = who === "nobody" ? aVisitor(service) : await aSignedInVisitor(service, [who]);
-    const status = await statusOf(route, visitor);
-    expect(statusesOf(route, who)).toContain(status);
-  },
+const CELLS = ROUTES.flatMap((route) => VISITORS.map((who) => [route.name, who, route] as const)).toSorted(
+  // The sign-out ends a session, so it comes last.
+  ([one], [other]) => Number(one.endsWith("/sign-out")) - Number(other.endsWith("/sign-out")),
 );
+
+test.each(CELLS)("%s answers %s as its roles say", async (_, who, route) => {
+  expect(statusesOf(route, who)).toContain(await statusOf(route, who));
+});
 
 test("only the sign-in and its end need no session", () => {
   expect(ROUTES.filter(({ roles }) => roles === "none").map(({ name }) => name)).toEqual([
     "GET /console/sign-in/:token",
     "POST /console/sign-in",
     "GET /console/signed-out",
+  ]);
+});
+
+test("each form that changes something needs the role operator or money", () => {
+  const forms = ROUTES.filter(({ method, path }) => method === "post" && !/^\/sign-(in|out)$/.test(path));
+  expect(forms.length).toBeGreaterThan(0);
+  for (const { name, roles } of forms)
+    expect({ name, isForViewers: roles.includes("viewer") }).toEqual({ name, isForViewers: false });
+});
+
+test("a lender's staff reaches these pages and forms, and no other", () => {
+  expect(ROUTES.filter(({ isForLenders }) => isForLenders).map(({ name }) => name)).toEqual([
+    "POST /console/sign-out",
+    "GET /console",
+    "GET /console/search",
+    "GET /console/cases/:lender/:loan",
+    "GET /console/connection",
+    "GET /console/deliveries",
+    "GET /console/deliveries/:event",
+    "POST /console/deliveries/:event/replay",
   ]);
 });
 

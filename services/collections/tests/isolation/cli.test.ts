@@ -54,6 +54,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "lender update": { names: "<code>", trial: ONE_LENDER },
   "lender list": { names: "--cursor", trial: { because: "it lists all lenders" } },
   "lender show": { names: "<code>", trial: ONE_LENDER },
+  "lender portal-link": { names: "<code>", trial: ONE_LENDER },
   "lender suspend": { names: "<code>", trial: ONE_LENDER },
   "lender resume": { names: "<code>", trial: ONE_LENDER },
   "key create": { names: "<lender>", trial: ONE_LENDER },

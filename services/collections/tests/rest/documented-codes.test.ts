@@ -201,6 +201,13 @@ const OWN_REQUESTS: Readonly<Record<string, Readonly<Partial<Record<ProblemCode,
     INVALID_ENUM: { body: { state: "odd" } },
   },
   getReplay: { REPLAY_NOT_FOUND: {} },
+  createPortalLink: {
+    VALIDATION_FAILED: { body: { name: 7 } },
+    REQUIRED: { body: { name: "" } },
+    WRONG_TYPE: { body: { name: 7 } },
+    TOO_LONG: { body: { name: "x".repeat(51) } },
+    INVALID_TEXT: { body: { name: "a\u0000b" } },
+  },
   playSandbox: {
     VALIDATION_FAILED: { body: { loan: 7, scene: "odd" } },
     LOAN_NOT_FOUND: { body: { loan: "LN-9", scene: "visit" } },
@@ -230,6 +237,7 @@ function sharedRequests({ limitBytes = DEFAULT_LIMIT_BYTES }: Endpoint): Partial
     UNSUPPORTED_MEDIA_TYPE: { body: "{}", overrides: { contentType: "text/plain" } },
     LENDER_SUSPENDED: { lender: suspended },
     DEBUGGER_CLOSED: { lender: stranger, body: "{}" },
+    PORTAL_OFF: { lender: stranger },
     SANDBOX_ONLY: { lender: stranger, body: { loan: "LN-1", scene: "visit" } },
     SCENE_NOT_PLAYABLE: { body: { loan: "LN-ENDED", scene: "visit" } },
     CALLBACK_NOT_CONFIGURED: { lender: withoutCallback },
@@ -255,7 +263,9 @@ function notProvoked({ operation, refusedWhileSuspended }: Endpoint): Partial<Re
       LINK_LOAN_MISMATCH: "errors.test.ts mints a link for it",
       INVALID_ENUM: NO_LONGER_SENT,
     }),
-    ...(["testWebhook", "replayDelivery"].includes(operation.id) && { VALIDATION_FAILED: ONE_FIELD }),
+    ...(["testWebhook", "replayDelivery", "createPortalLink"].includes(operation.id) && {
+      VALIDATION_FAILED: ONE_FIELD,
+    }),
   };
 }
 

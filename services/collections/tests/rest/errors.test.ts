@@ -100,6 +100,10 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
     const stranger = await aLender(live);
     return stranger.call("POST", "/api/v1/partner/debug/signature", {}, { signature: null });
   },
+  PORTAL_OFF: async () => {
+    const live = await startTestService({ hasWorker: false, settings: { ENVIRONMENT: "live" } });
+    return (await aLender(live)).call("POST", "/api/v1/partner/portal-links");
+  },
   SANDBOX_ONLY: async () => {
     const live = await startTestService({ hasWorker: false, settings: { ENVIRONMENT: "live" } });
     return (await aLender(live)).call("POST", "/api/v1/partner/sandbox/play", { loan: "LN-1", scene: "visit" });

@@ -1,11 +1,18 @@
+import type { ConsoleOperator } from "../access.ts";
+import { CASE_ORDERS } from "../acts.ts";
 import type { CaseView } from "../desk.ts";
-import { html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
 import { words } from "../words.ts";
 import { messagePage } from "./message.ts";
+import { orderDoneText, orderLabel } from "./order-case.ts";
 
 /** A case: what is known about it, and everything that happened on it in one timeline. */
-export function casePage(view: CaseView): PageContent {
+export function casePage(
+  home: string,
+  view: CaseView,
+  { operator, done }: { readonly operator: ConsoleOperator; readonly done: string | null },
+): PageContent {
   const { lenderCode, sourceLoanNumber, caseId, cycle, status, timeZone, borrowerName, erasedAt, facts, timeline } =
     view;
   return {
@@ -14,6 +21,8 @@ export function casePage(view: CaseView): PageContent {
         ${erasedAt === null ? borrowerName : `Loan ${sourceLoanNumber}`} <span class="state">${words(status)}</span>
       </h1>
       <p class="about">Loan ${sourceLoanNumber} of ${lenderCode}, ${caseId}, cycle ${cycle}</p>
+      ${doneLine(done)}
+      ${operator.lenderCode === null && operator.roles.includes("operator") ? actLinks(home, view) : ""}
       <div class="case">
         <section class="panel">
           <h2>Case</h2>
@@ -47,6 +56,25 @@ export function casePage(view: CaseView): PageContent {
         </section>
       </div>`,
   };
+}
+
+function doneLine(done: string | null): Html {
+  const order = CASE_ORDERS.find((one) => one === done);
+  const text = done === "assign" ? "The case is assigned." : order && orderDoneText(order);
+  return text === undefined ? html`` : html`<p class="done" role="status">${text}</p>`;
+}
+
+function actLinks(home: string, { lenderCode, sourceLoanNumber, holderName, allows }: CaseView): Html {
+  const links = [
+    ...(allows.assign
+      ? [{ act: "assign", label: holderName === null ? "Assign the case" : "Assign to somebody else" }]
+      : []),
+    ...allows.orders.map((order) => ({ act: order, label: orderLabel(order) })),
+  ];
+  const [lender, loan] = [lenderCode, sourceLoanNumber].map(encodeURIComponent);
+  return html`<p class="acts">
+    ${links.map(({ act, label }) => html`<a href="${home}/cases/${lender}/${loan}/${act}">${label}</a> `)}
+  </p>`;
 }
 
 /** The page for a lender or loan that does not exist. */

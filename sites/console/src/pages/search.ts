@@ -76,6 +76,14 @@ function result(home: string, { kind, lenderCode, id, sourceLoanNumber, state, l
             ],
       )}
     </dl>
-    <p class="next">More: <code>${next}</code></p>
+    ${kind === "field_partner" ? personLinks(home, id) : ""}
+    ${next === null ? "" : html`<p class="next">More: <code>${next}</code></p>`}
   </li>`;
+}
+
+function personLinks(home: string, id: string): Html {
+  return html`<p class="links">
+    <a href="${home}/field-partners/${encodeURIComponent(id)}/phone">New phone number</a>
+    <a href="${home}/field-partners/${encodeURIComponent(id)}/move">Move all cases</a>
+  </p>`;
 }

@@ -10,8 +10,12 @@ export function signInPage(link: { home: string; token: string; operator: Consol
     main: html`<section class="message">
       <h1>Sign in as ${operator.name}</h1>
       <p>
-        Your roles: ${operator.roles.join(", ")}. You stay signed in for twelve hours. The audit records what you do
-        under this name.
+        ${
+          operator.lenderCode === null
+            ? html`Your roles: ${operator.roles.join(", ")}.`
+            : html`You see the cases and the connection of ${operator.lenderCode}.`
+        }
+        You stay signed in for twelve hours. The audit records what you do under this name.
       </p>
       <form method="post" action="${home}/sign-in">
         <input type="hidden" name="link" value="${token}" />

@@ -1,18 +1,7 @@
 import { hasSeveralForms, storedLoanNumbers } from "@collections/cases";
 import { publicId } from "@collections/database";
 import { fieldPartnerById } from "@collections/field-partners";
-import {
-  assignCase,
-  assignCases,
-  type CaseMove,
-  type CaseOfPerson,
-  MAX_MOVES,
-  searchCases,
-  type SearchedCase,
-  SPREAD_RULES,
-  spreadCases,
-  type SpreadRule,
-} from "@collections/flows";
+import { assignCase, assignCases, type CaseMove, MAX_MOVES, SPREAD_RULES, type SpreadRule } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { MOVE_COLUMNS, type MoveField, type MoveLine, movesOf } from "../../case-file/move-file.ts";
@@ -25,7 +14,9 @@ import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm, endProgress, showProgress, tell } from "../terminal/terminal.ts";
 import { answer, idOf, lenderNamed, loanNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
-import { assignmentText, MoveTally, shownAssignment } from "./case-assign-words.ts";
+import { MoveTally, shownAssignment } from "../../desk/move-tally.ts";
+import { CASES_OF_HOLDER, plannedMoves, UNBLOCKED } from "../../desk/move-plan.ts";
+import { assignmentText } from "./case-assign-words.ts";
 import { tellOutcome } from "./case-outcome.ts";
 import { caseSearchOf, type CaseSearchOptions, withCaseSearchOptions } from "./case-search-options.ts";
 
@@ -50,9 +41,6 @@ interface MovePlan {
   /** The file of moves; undefined if the moves come from a search. */
   readonly file: ReadFile | undefined;
 }
-
-const PAGE = 1_000;
-const UNBLOCKED = ["new", "assigned", "in_progress"] as const;
 
 /** Adds `case assign`, for one case or for many, to the commands of cases. */
 export function addAssignCommand(command: Command): void {
@@ -193,33 +181,13 @@ async function searchedPlan(operator: Operator, lender: Lender, options: AssignO
   if (new Set(people).size < people.length) throw notUnderstood("--spread names a field partner twice.");
   const holder = from ?? options.holder ?? "none";
   // A case on hold cannot be assigned. If a field partner holds the case, show it as refused, so that it is not forgotten.
-  const status = options.status ?? (holder === "none" ? [...UNBLOCKED] : [...UNBLOCKED, "on_hold" as const]);
-  const found = await searchAll(operator, lender, { ...options, holder, status });
-  const cases = found.map(({ sourceLoanNumber: loan, ...one }) => ({ loan, ...one }));
-  const had = by === "postal-code" ? await casesOf(operator, lender, people, found) : [];
-  const targets = spread
-    ? spreadCases(cases, people, by!, had)
-    : cases.map(({ loan }) => ({ loan, fieldPartnerId: people[0]! }));
-  const holders = new Map(found.map((one) => [one.sourceLoanNumber, one.assignedFieldPartnerId]));
-  const moves = targets.map((target) => ({ move: { ...target, plannedFrom: holders.get(target.loan) ?? null } }));
-  return { lines: () => moves, file: undefined };
-}
-
-/** Returns the open cases that these people have, except cases that are to be moved. */
-async function casesOf(
-  operator: Operator,
-  lender: Lender,
-  people: readonly string[],
-  moved: readonly SearchedCase[],
-): Promise<CaseOfPerson[]> {
-  const ids = new Set(moved.map(({ id }) => id));
-  const had: CaseOfPerson[] = [];
-  for (const person of people) {
-    const found = await searchAll(operator, lender, { holder: person, status: [...UNBLOCKED] });
-    const kept = found.filter(({ id }) => !ids.has(id));
-    had.push(...kept.map(({ postalCode }) => ({ fieldPartnerId: person, postalCode })));
-  }
-  return had;
+  const status = options.status ?? (holder === "none" ? [...UNBLOCKED] : [...CASES_OF_HOLDER]);
+  const search = caseSearchOf({ ...options, holder, status }, lender.timeZone);
+  const onProgress = (found: number) => showProgress(`Searching: ${found} cases found`);
+  const moves = await plannedMoves(operator.em(), lender, { search, people, by, onProgress });
+  endProgress();
+  const lines = moves.map((move) => ({ move }));
+  return { lines: () => lines, file: undefined };
 }
 
 /** Returns the id of a field partner. Throws a Refusal if there is none, or if this person is suspended. */
@@ -229,20 +197,6 @@ async function activePerson({ em }: Operator, given: string): Promise<string> {
   if (person.state === "active") return person.id;
   const detail = `Field partner ${given} is suspended: choose another field partner, or resume this one first.`;
   throw new Refusal("FIELD_PARTNER_SUSPENDED", detail);
-}
-
-async function searchAll({ em }: Operator, lender: Lender, options: CaseSearchOptions): Promise<SearchedCase[]> {
-  const search = caseSearchOf(options, lender.timeZone);
-  const found: SearchedCase[] = [];
-  let after = null;
-  do {
-    const page = await searchCases(em(), search, { lenders: [lender], after, limit: PAGE });
-    found.push(...page.items);
-    showProgress(`Searching: ${found.length} cases found`);
-    after = page.next;
-  } while (after !== null);
-  endProgress();
-  return found;
 }
 
 interface PlannedRun {

@@ -5,6 +5,7 @@ import { endpointOf } from "@collections/webhooks";
 import { Command, InvalidArgumentError } from "commander";
 import { readBank } from "./bank.ts";
 import { addReadCommands, shownLender } from "./lender-read.ts";
+import { addPortalLinkCommand } from "./portal-link.ts";
 import { readRateLimit } from "./rate-limit.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
@@ -17,6 +18,7 @@ export function lenderCommand(): Command {
   lender.addCommand(createCommand());
   lender.addCommand(updateCommand());
   addReadCommands(lender);
+  addPortalLinkCommand(lender);
   for (const act of ["suspend", "resume"] as const) {
     lender
       .command(act)

@@ -9,6 +9,7 @@ import {
   revokeOperator,
   SIGN_IN_LINK_TTL_MS,
 } from "@collections/operators";
+import { listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { consoleUrl, signInUrl } from "../../settings/console-url.ts";
@@ -110,15 +111,16 @@ async function list({ limit, cursor, csv }: PageOptions<string>): Promise<void> 
   await withDatabase(async ({ em }) => {
     const timeZone = machineTimeZone();
     const sessions = await openOperatorSessions(em(), new Date());
+    const codes = new Map((await listLenders(em())).map((lender) => [lender.id, lender.code]));
     const { page, last } = pageOf(sessions, limit, cursor === undefined ? undefined : ({ id }) => id === cursor);
     printPage(format, {
       name: "operators",
-      items: page.map(shownSession),
+      items: page.map((session) => shownSession(session, codes)),
       nextCursor: last ? publicId("ses", last.id) : null,
-      fields: ["id", "name", "roles", "createdAt", "lastSeenAt", "expiresAt"],
+      fields: ["id", "name", "roles", "lenderCode", "createdAt", "lastSeenAt", "expiresAt"],
       columns: {
         NAME: ({ name }) => name,
-        ROLES: ({ roles }) => roles.join(", "),
+        ROLES: ({ roles, lenderCode }) => (lenderCode === null ? roles.join(", ") : `staff of ${lenderCode}`),
         [`SIGNED IN (${timeZone})`]: ({ createdAt }) => timeIn(timeZone, createdAt),
         "LAST SEEN": ({ lastSeenAt }) => timeIn(timeZone, lastSeenAt),
         UNTIL: ({ expiresAt }) => timeIn(timeZone, expiresAt),
@@ -129,8 +131,8 @@ async function list({ limit, cursor, csv }: PageOptions<string>): Promise<void> 
   });
 }
 
-function shownSession({ id, ...session }: OperatorSession) {
-  return { id: publicId("ses", id), ...session };
+function shownSession({ id, lenderId, ...session }: OperatorSession, codes: ReadonlyMap<string, string>) {
+  return { id: publicId("ses", id), ...session, lenderCode: lenderId && (codes.get(lenderId) ?? null) };
 }
 
 async function revoke(given: string, { session, reason }: RevokeOptions): Promise<void> {

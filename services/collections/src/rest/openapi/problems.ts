@@ -60,6 +60,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   DEBUGGER_CLOSED: [
     `Ask the operator to open the signature debugger for ${KEY_ID} (for an hour), or debug in the sandbox.`,
   ],
+  PORTAL_OFF: ["This service has no portal: ask your operator to set CONSOLE=on."],
   SANDBOX_ONLY: ["This service is not a sandbox (ENVIRONMENT is live). Send the call to the sandbox of your operator."],
   ROUTE_NOT_FOUND: ["There is nothing at /api/v1/partner/case."],
   LOAN_NOT_FOUND: ["There is no case of this loan; import it first."],

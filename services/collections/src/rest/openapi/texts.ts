@@ -33,6 +33,7 @@ export const TAGS = [
     description: "Test your callback and your mint endpoint, and follow the delivery of your events.",
   },
   { name: "Signature debugger", description: "Find the mistake that caused a wrong signature." },
+  { name: "Portal", description: "Let your staff sign in to the portal, which shows your cases in a browser." },
   { name: "Sandbox", description: "Play what happens to a loan, to see its events. Only in a sandbox." },
 ];
 

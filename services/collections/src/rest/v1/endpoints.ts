@@ -1,5 +1,6 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { confirmPayment } from "./confirm-payment.ts";
+import { createPortalLinkEndpoint } from "./create-portal-link.ts";
 import { debugSignature } from "./debug-signature.ts";
 import { getCase } from "./get-case.ts";
 import { getDelivery } from "./get-delivery.ts";
@@ -42,5 +43,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
   replayDelivery,
   replayDeliveries,
   getReplay,
+  createPortalLinkEndpoint,
   playSandbox,
 ];

@@ -1,0 +1,56 @@
+import type { EntityManager } from "@collections/database";
+import { keysOf, type Lender } from "@collections/lenders";
+import { timeIn } from "@collections/local-time";
+import { type EndpointStatus, endpointOf } from "@collections/webhooks";
+
+const DAY_MS = 86_400_000;
+
+/** Returns the codes of some lenders, and the callback and the keys of one of them: of the lender `code`, or of the first. */
+export async function connectionOfChosen(
+  em: EntityManager,
+  given: readonly Lender[],
+  { code, now }: { readonly code: string | undefined; readonly now: Date },
+) {
+  const lenders = given.toSorted((a, b) => (a.code < b.code ? -1 : 1));
+  const chosen = code === undefined ? lenders[0] : lenders.find((lender) => lender.code === code);
+  return {
+    lenderCodes: lenders.map((lender) => lender.code),
+    connection: chosen && (await connectionOf(em, chosen, now)),
+  };
+}
+
+async function connectionOf(em: EntityManager, lender: Lender, now: Date) {
+  const local = (at: Date) => timeIn(lender.timeZone, at);
+  const endpoint = await endpointOf(em, lender.id);
+  const keys = await keysOf(em, lender.id);
+  return {
+    lenderCode: lender.code,
+    timeZone: lender.timeZone,
+    endpoint: endpoint ? endpointFacts(endpoint, local) : ([["address", "none is registered"]] as [string, string][]),
+    isHealthy: endpoint?.state === "active" && endpoint.consecutiveFailures === 0,
+    keys: keys.map(({ id, state, createdAt, lastUsedAt, signing }) => ({
+      keyId: id,
+      state,
+      days: Math.floor((now.getTime() - createdAt.getTime()) / DAY_MS),
+      lastUsedAt: lastUsedAt === null ? "never" : local(lastUsedAt),
+      isSigning: signing,
+    })),
+  };
+}
+
+function endpointFacts(endpoint: EndpointStatus, local: (at: Date) => string): [name: string, value: string][] {
+  const { url, state, consecutiveFailures, failingSince, suspendedAt, nextProbeAt, waiting, parked } = endpoint;
+  const times: [string, Date | null][] = [
+    ["failing since", failingSince],
+    ["suspended since", suspendedAt],
+    ["next probe", nextProbeAt],
+  ];
+  return [
+    ["address", url ?? "none is registered"],
+    ["state", state],
+    ["failures in a row", String(consecutiveFailures)],
+    ["events waiting", String(waiting)],
+    ["events parked", String(parked)],
+    ...times.flatMap(([name, at]): [string, string][] => (at === null ? [] : [[name, local(at)]])),
+  ];
+}

@@ -1,0 +1,76 @@
+/** The outcome of a change: it was made, its object does not exist, or it was refused, with a sentence for people. */
+export type ActOutcome =
+  | { readonly kind: "done" }
+  | { readonly kind: "not_found" }
+  | { readonly kind: "refused"; readonly detail: string };
+
+/** The orders for a case that need nothing but a reason. */
+export const CASE_ORDERS = ["unassign", "hold", "release", "close"] as const;
+/** An order for a case. */
+export type CaseOrderKind = (typeof CASE_ORDERS)[number];
+
+/** A loan of a lender. */
+export interface LoanName {
+  readonly lenderCode: string;
+  readonly loan: string;
+}
+
+/**
+ * The changes that forms of the console ask for. The service implements them with the verbs of the commands, and the audit
+ * names the operator. A reason is empty if the operator gave none.
+ */
+export interface ConsoleActs {
+  /** Assigns the current case of a loan to a field partner. */
+  readonly assignCase: (
+    order: LoanName & { readonly fieldPartnerId: string; readonly reason: string },
+  ) => Promise<ActOutcome>;
+  /** Unassigns, holds, releases or closes the current case of a loan. */
+  readonly orderCase: (
+    order: LoanName & { readonly order: CaseOrderKind; readonly reason: string },
+  ) => Promise<ActOutcome>;
+  /** Sends an event to its lender again. */
+  readonly replayDelivery: (replay: { readonly eventId: string; readonly reason: string }) => Promise<ActOutcome>;
+  /** Gives a field partner a new phone number. */
+  readonly changePhone: (change: {
+    readonly fieldPartnerId: string;
+    readonly phone: string;
+    readonly reason: string;
+  }) => Promise<ActOutcome>;
+  /**
+   * Moves all open cases from one field partner to another, if they are still the cases of the dry run whose `version` the
+   * form names.
+   */
+  readonly moveCases: (
+    move: MoveRequest & { readonly version: string; readonly reason: string },
+  ) => Promise<ActOutcome>;
+}
+
+/** The changes that a lender's staff may ask for. The service restricts them to the lender. */
+export type LenderActs = Pick<ConsoleActs, "replayDelivery">;
+
+/** A request to move all open cases from one field partner to another. */
+export interface MoveRequest {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The cases that one person gets or would get, in one currency. */
+export interface MovedShare {
+  readonly fieldPartnerId: string;
+  readonly displayName: string;
+  readonly cases: number;
+  readonly outstandingAmount: string;
+  readonly currency: string;
+}
+
+/** What moves do with the cases of one lender. */
+export interface LenderMoves {
+  readonly lenderCode: string;
+  readonly assigned: number;
+  readonly unchanged: number;
+  readonly fieldPartners: readonly MovedShare[];
+  /** The number of cases that were refused. */
+  readonly rejected: number;
+  /** The first refused cases. */
+  readonly rejectedMoves: readonly { readonly sourceLoanNumber: string | null; readonly detail: string }[];
+}

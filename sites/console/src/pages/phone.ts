@@ -1,0 +1,58 @@
+import { actForm, type Typed } from "../act-form.ts";
+import type { PersonView } from "../desk.ts";
+import { type Html, html } from "../html.ts";
+import type { PageContent } from "../page.ts";
+import { personPath, withQuery } from "../paths.ts";
+import { messagePage } from "./message.ts";
+
+interface PhoneForm extends Typed {
+  readonly hidden: Html;
+  readonly phone?: string;
+  readonly isDone?: boolean;
+}
+
+/** The form that gives a field partner a new phone number. */
+export function phonePage(
+  home: string,
+  person: PersonView,
+  { hidden, phone = "", isDone = false, ...typed }: PhoneForm,
+): PageContent {
+  const { fieldPartnerId, displayName } = person;
+  return {
+    title: "New phone number",
+    main: html`<section class="message">
+      <h1>New phone number</h1>
+      ${isDone ? html`<p class="done" role="status">${displayName} now has the phone ${person.phone}.</p>` : ""}
+      <p>
+        ${displayName} has the phone ${person.phone}. The person signs in with the new number from now on, and stays
+        signed in on the present phone. If that phone was lost or stolen, suspend the person and resume them.
+      </p>
+      ${actForm({
+        ...typed,
+        home,
+        path: personPath(fieldPartnerId, "phone"),
+        hidden,
+        fields: html`<label for="phone">New phone number</label>
+          <input
+            id="phone"
+            name="phone"
+            type="tel"
+            required
+            maxlength="30"
+            autocomplete="off"
+            placeholder="+919800000001"
+            value="${phone}"
+          />`,
+        needsReason: true,
+        reasonNote: "The audit keeps the reason.",
+        button: "Change the phone number",
+        back: withQuery("/search", { text: fieldPartnerId }),
+      })}
+    </section>`,
+  };
+}
+
+/** The page for a field partner who does not exist. */
+export function noPersonPage(): PageContent {
+  return messagePage("Field partner not found", "There is no such field partner. Search for a name or a phone.");
+}

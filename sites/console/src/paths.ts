@@ -1,0 +1,19 @@
+/** Returns the path of a case's page below the path of the console. */
+export function casePath(lenderCode: string, loan: string): string {
+  return `/cases/${encodeURIComponent(lenderCode)}/${encodeURIComponent(loan)}`;
+}
+
+/** Returns the path of a delivery's page below the path of the console. */
+export function deliveryPath(eventId: string): string {
+  return `/deliveries/${encodeURIComponent(eventId)}`;
+}
+
+/** Returns the path of a form about a field partner below the path of the console. */
+export function personPath(fieldPartnerId: string, form: "phone" | "move"): string {
+  return `/field-partners/${encodeURIComponent(fieldPartnerId)}/${form}`;
+}
+
+/** Returns a path with a query. */
+export function withQuery(path: string, query: Record<string, string>): string {
+  return `${path}?${new URLSearchParams(query).toString()}`;
+}

@@ -1,0 +1,71 @@
+import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
+import type { ConsoleActs, LenderActs } from "./acts.ts";
+import type { ConsoleDesk, LenderDesk } from "./desk.ts";
+import type { Html } from "./html.ts";
+import type { PageContent } from "./page.ts";
+
+/** A request for a route. */
+export interface Visit {
+  readonly access: ConsoleAccess;
+  /** The path of the console in a browser: `/console` after the prefix that a proxy removes. */
+  readonly home: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly form: URLSearchParams;
+}
+
+/** A request of an operator with an open session. */
+export interface SignedInVisit extends Visit {
+  readonly operator: ConsoleOperator;
+  readonly sessionToken: string;
+  readonly desk: ConsoleDesk;
+  readonly acts: ConsoleActs;
+  /** The hidden fields that each form of the answered page needs. */
+  readonly hiddenFields: () => Html;
+}
+
+/** The answer to a request: a page, or a redirect to a page. */
+export type RouteAnswer =
+  | { readonly page: PageContent; readonly status?: number }
+  | { readonly redirectTo: string; readonly session?: { readonly token: string; readonly expiresAt: Date } | "end" };
+
+interface AnyRoute {
+  readonly method: "get" | "post";
+  /** The path below /console, as Express reads it. */
+  readonly path: string;
+}
+
+/** A route that needs no session. */
+interface PublicRoute extends AnyRoute {
+  readonly roles: "none";
+  readonly isForLenders?: undefined;
+  readonly answer: (visit: Visit) => Promise<RouteAnswer>;
+}
+
+/** A route for operators who have at least one of `roles`. */
+interface RouteForRoles extends AnyRoute {
+  readonly roles: readonly ConsoleRole[];
+  readonly isForLenders?: undefined;
+  readonly answer: (visit: SignedInVisit) => Promise<RouteAnswer>;
+}
+
+/** The request of somebody who may see only one lender, or of an operator. The types permit nothing else. */
+export type LenderVisit = Omit<SignedInVisit, "desk" | "acts"> & {
+  readonly desk: LenderDesk;
+  readonly acts: LenderActs;
+};
+
+/** A route for operators who have at least one of `roles`, and for each lender's staff. */
+interface RouteForLenders extends AnyRoute {
+  readonly roles: readonly ConsoleRole[];
+  readonly isForLenders: true;
+  readonly answer: (visit: LenderVisit) => Promise<RouteAnswer>;
+}
+
+/** A page or a form of the console. A lender's staff does not reach a route without `isForLenders`. */
+export type ConsoleRoute = PublicRoute | RouteForRoles | RouteForLenders;
+
+/** All roles. */
+export const EVERYBODY: readonly ConsoleRole[] = ["viewer", "operator", "money"];
+/** The roles that change cases, deliveries and field partners. */
+export const OPERATORS: readonly ConsoleRole[] = ["operator"];

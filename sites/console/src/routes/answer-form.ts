@@ -1,0 +1,35 @@
+import type { ActOutcome } from "../acts.ts";
+import { formIdIn } from "../form-check.ts";
+import { messagePage } from "../pages/message.ts";
+import type { PageContent } from "../page.ts";
+import type { RouteAnswer, SignedInVisit } from "../route.ts";
+
+/** A form that was sent, and how to answer it. */
+export interface SentForm {
+  /** Why the typed values cannot be used; undefined if they can. */
+  readonly problem: string | undefined;
+  readonly perform: () => Promise<ActOutcome>;
+  /** The page with the form, the typed values and the problem. */
+  readonly again: (problem: string) => Promise<PageContent> | PageContent;
+  /** The path to which the operator is redirected after the change. A repeat of the request is redirected there too. */
+  readonly doneAt: string;
+}
+
+/**
+ * Answers a form. Performs the change once: a repeat of the request changes nothing and is redirected as the first. If the
+ * change is refused, shows the form again with the problem and a new id.
+ */
+export async function answerForm(
+  { access, form }: Pick<SignedInVisit, "access" | "form">,
+  { problem, perform, again, doneAt }: SentForm,
+): Promise<RouteAnswer> {
+  if (problem !== undefined) return { page: await again(problem), status: 422 };
+  const formId = formIdIn(form);
+  if (formId === undefined) return { page: await again("Send the form again: its id is missing."), status: 422 };
+  if (!(await access.useForm(formId))) return { redirectTo: doneAt };
+  const outcome = await perform();
+  if (outcome.kind === "not_found")
+    return { page: messagePage("Not found", "It does not exist any more."), status: 404 };
+  if (outcome.kind === "refused") return { page: await again(outcome.detail), status: 422 };
+  return { redirectTo: doneAt };
+}
