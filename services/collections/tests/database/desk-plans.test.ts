@@ -35,6 +35,7 @@ const READS: readonly (readonly [title: string, args: (world: World) => readonly
   ["cases of a lender", ({ code }) => ["case", "list", "--lender", code], MOST_ROWS],
   ["cases of a field partner", ({ person }) => ["case", "list", "--holder", person], MOST_ROWS],
   ["unassigned cases", ({ code }) => ["case", "list", "--lender", code, "--holder", "none"], MOST_ROWS],
+  ["new cases", ({ code }) => ["case", "list", "--lender", code, "--status", "new"], A_STEP],
   ["cases of a branch", ({ code }) => ["case", "list", "--lender", code, "--branch", "B7"], MOST_ROWS],
   ["cases of a postal code", ({ code }) => ["case", "list", "--lender", code, "--postal-code", "411007"], MOST_ROWS],
   ["promises of a day", ({ code }) => ["case", "list", "--lender", code, "--promise-due", PROMISED_DAY], A_STEP],
