@@ -1,12 +1,14 @@
 import { accessibilityFindings, type Browser, startBrowser } from "@collections/browser";
+import { publicId } from "@collections/database";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
-import { aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { linkPath } from "./fixtures/visitor.ts";
 
 let service: TestService;
 let browser: Browser;
+let movePath: string;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
@@ -21,6 +23,8 @@ beforeAll(async () => {
     await setup.app.mutate("completeVisit", end, "visit { visitId }");
   }
   await assign(service, setup.lender.code, "LN-1", setup.fieldPartnerId);
+  const [from, to] = [setup.fieldPartnerId, (await aFieldPartner(service)).id].map((id) => publicId("fp", id));
+  movePath = `${from}/move?person=${to}`;
   const other = await aLender(service);
   await other.importCases([aRow("LN-77"), aRow("LN-77-A", { borrowerName: "Meena Kumari Venkatasubramanian" })]);
   browser = await startBrowser();
@@ -62,6 +66,35 @@ test.each([
   await page.getByRole("link", { name: "Ravi Kumar" }).first().click();
   await page.getByRole("heading", { level: 2, name: "Timeline" }).waitFor();
   await look("case");
+  const caseUrl = page.url();
+  await page.getByRole("link", { name: "Assign to somebody else" }).click();
+  await page.getByRole("searchbox").fill("Asha");
+  await page.getByRole("button", { name: "Search" }).click();
+  await page.locator(".choices a").first().waitFor();
+  await look("people");
+  await page.locator(".choices a").last().click();
+  await page.getByRole("button", { name: "Assign the case" }).waitFor();
+  await look("assign");
+  await page.goto(`${caseUrl}/hold`);
+  await look("hold");
+  await page.getByLabel("Reason").fill("The borrower disputes the debt");
+  await page.getByRole("button", { name: "Hold the case" }).click();
+  await page.getByText("The case is on hold.").waitFor();
+  await look("held");
+  await page.getByRole("link", { name: "Release the case" }).click();
+  await page.getByRole("button", { name: "Release the case" }).click();
+  await page.getByText("The case is released.").waitFor();
+  await page.goto(`${service.url}/console/field-partners/${movePath}`);
+  await look("move");
+  await page.getByRole("link", { name: "Connection" }).click();
+  await page.getByRole("heading", { level: 1, name: "Connection" }).waitFor();
+  await look("connection");
+  await page.getByRole("link", { name: "Deliveries" }).first().click();
+  await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
+  await look("deliveries");
+  await page.locator("ol.timeline a").first().click();
+  await page.getByRole("heading", { level: 2, name: "Attempts" }).waitFor();
+  await look("delivery");
   await page.getByRole("link", { name: "Audit" }).click();
   await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
   await look("audit");

@@ -44,7 +44,7 @@ function partsOf(home: string, connection: NonNullable<ConnectionPage["connectio
       </section>
       <section class="panel">
         <h2 id="keys">API keys</h2>
-        <table aria-labelledby="keys">
+        <table class="texts" aria-labelledby="keys">
           <thead>
             <tr>
               <th scope="col">Key</th>

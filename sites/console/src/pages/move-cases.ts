@@ -84,7 +84,7 @@ function planOf(home: string, { from, to, plan, hidden, typed }: PlannedForm): H
 /** Returns a table with the cases that each person gets, and the first refused cases. */
 export function movesTable(lenders: readonly LenderMoves[]): Html {
   const refused = lenders.filter(({ rejected }) => rejected > 0);
-  return html`<table aria-labelledby="dry-run">
+  return html`<table class="texts" aria-labelledby="dry-run">
       <thead>
         <tr>
           <th scope="col">Lender</th>

@@ -33,7 +33,7 @@ export function personChoice(home: string, path: string, { text, people }: Perso
 
 function foundPeople(home: string, path: string, people: readonly PersonView[]): Html {
   if (people.length === 0) return html`<p class="problem" role="alert">There is no such field partner.</p>`;
-  return html`<ul class="choices" role="status">
+  return html`<ul class="choices">
     ${people.map(
       ({ fieldPartnerId, displayName, phone, state }) =>
         html`<li>
