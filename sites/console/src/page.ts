@@ -5,6 +5,8 @@ import { type Html, html } from "./html.ts";
 /** The content of a page; `consolePage` adds the frame. */
 export interface PageContent {
   readonly title: string;
+  /** The entry of the menu to which the page belongs. By default the entry with the title. */
+  readonly section?: string;
   /** The HTML of the main part, including its h1. */
   readonly main: Html;
 }
@@ -19,6 +21,10 @@ export interface PageFrame {
 const MENU = [
   { path: "", label: "Today" },
   { path: "/search", label: "Search" },
+  { path: "/cases", label: "Cases" },
+  { path: "/field-partners", label: "Field partners" },
+  { path: "/lenders", label: "Lenders" },
+  { path: "/money", label: "Money" },
   { path: "/audit", label: "Audit" },
 ];
 
@@ -29,7 +35,10 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 )}`;
 
 /** Returns a complete page. */
-export async function consolePage({ title, main }: PageContent, { home, signedIn }: PageFrame): Promise<string> {
+export async function consolePage(
+  { title, section = title, main }: PageContent,
+  { home, signedIn }: PageFrame,
+): Promise<string> {
   const page = await html`<!doctype html>
     <html lang="en">
       <head>
@@ -45,7 +54,7 @@ export async function consolePage({ title, main }: PageContent, { home, signedIn
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
           <a class="brand" href="${home}">Partner Collections <span>console</span></a>
-          ${signedIn ? menu(home, title, signedIn) : ""}
+          ${signedIn ? menu(home, section, signedIn) : ""}
         </header>
         <main id="main" tabindex="-1">${main}</main>
       </body>
@@ -53,10 +62,10 @@ export async function consolePage({ title, main }: PageContent, { home, signedIn
   return page.toString();
 }
 
-function menu(home: string, title: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
+function menu(home: string, section: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
   const entries = MENU.map(
     ({ path, label }) =>
-      html`<a href="${home}${path}" aria-current="${label === title ? "page" : "false"}">${label}</a>`,
+      html`<a href="${home}${path}" aria-current="${label === section ? "page" : "false"}">${label}</a>`,
   );
   return html`<nav aria-label="Console">${entries}</nav>
     <form class="person" method="post" action="${home}/sign-out">

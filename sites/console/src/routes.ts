@@ -2,6 +2,10 @@ import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
 import type { ConsoleDesk } from "./desk.ts";
 import { auditPage, auditSearchOf } from "./pages/audit.ts";
 import { casePage, noCasePage } from "./pages/case.ts";
+import { casesPage, casesSearchOf } from "./pages/cases.ts";
+import { noPersonPage, peoplePage, peopleSearchOf, personPage } from "./pages/field-partners.ts";
+import { lenderPage, lendersPage, noLenderPage } from "./pages/lenders.ts";
+import { moneyPage, moneySearchOf } from "./pages/money.ts";
 import { messagePage } from "./pages/message.ts";
 import { notUsablePage, signInPage } from "./pages/sign-in.ts";
 import { searchPage } from "./pages/search.ts";
@@ -108,6 +112,59 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     async answer({ desk, home, query }) {
       const text = query.get("text");
       return { page: searchPage(home, text === null ? undefined : { text, findings: await desk.find(text) }) };
+    },
+  },
+  {
+    method: "get",
+    path: "/cases",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const search = casesSearchOf(query);
+      return { page: casesPage(home, search, await desk.cases(search)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/field-partners",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const search = peopleSearchOf(query);
+      return { page: peoplePage(home, search, await desk.fieldPartners(search)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/field-partners/:person",
+    roles: EVERYBODY,
+    async answer({ desk, home, params }) {
+      const found = await desk.fieldPartner(params["person"]!);
+      return found ? { page: personPage(home, found) } : { page: noPersonPage(), status: 404 };
+    },
+  },
+  {
+    method: "get",
+    path: "/lenders",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      return { page: lendersPage(home, await desk.lenders(query.get("after") ?? undefined)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/lenders/:lender",
+    roles: EVERYBODY,
+    async answer({ desk, home, params, query }) {
+      const found = await desk.lender(params["lender"]!, query.get("before") ?? undefined);
+      return found ? { page: lenderPage(home, found) } : { page: noLenderPage(), status: 404 };
+    },
+  },
+  {
+    method: "get",
+    path: "/money",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const search = moneySearchOf(query);
+      return { page: moneyPage(home, search, await desk.money(search)) };
     },
   },
   {

@@ -9,6 +9,10 @@ import { dataText, pageOfAudit } from "../desk/audit.ts";
 import { caseOfLoan, factsOf, timelineOf } from "../desk/case-history.ts";
 import { figuresOfChosen } from "../desk/figures.ts";
 import { commandOf, findings } from "../desk/findings.ts";
+import { pageOfCases } from "../desk/list-cases.ts";
+import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
+import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
+import { pageOfMoney } from "../desk/money-due.ts";
 
 /** Returns the operators' console with the reads of the command line. */
 export function createConsole(app: App): RequestHandler {
@@ -45,6 +49,12 @@ function deskOf({ database }: App): ConsoleDesk {
       const timeline = timelineOf(shown).map(({ at, what, details }) => ({ at: local(at), what, details }));
       return { ...shown, facts: factsOf(shown, local), timeline };
     },
+    cases: (search) => pageOfCases(em(), search),
+    fieldPartners: (search) => pageOfFieldPartners(em(), search),
+    fieldPartner: (id) => fieldPartnerOf(em(), id),
+    lenders: (after) => pageOfLenders(em(), after),
+    lender: (code, before) => lenderOf(em(), code, before),
+    money: (search) => pageOfMoney(em(), search),
     async audit(search) {
       const { entries, next } = await pageOfAudit(em(), search);
       return {

@@ -1,7 +1,8 @@
 import { CONSOLE_ROLES, CONSOLE_ROUTES } from "@collections/console";
+import { publicId } from "@collections/database";
 import { OPERATOR_ROLES } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
-import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aSignedInVisitor, aVisitor, formTokenIn, type Visitor } from "./fixtures/visitor.ts";
 
 /** The sender of a request: an operator with one role, or a visitor without a session. */
@@ -15,17 +16,23 @@ const ROUTES = CONSOLE_ROUTES.map((route) => ({
 let service: TestService;
 
 let lenderCode: string;
+let personId: string;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   const lender = await aLender(service);
   await lender.importCases([aRow("LN-1")]);
   lenderCode = lender.code;
+  personId = publicId("fp", (await aFieldPartner(service)).id);
 });
 
 /** Sends a valid request for a route. Returns its status. */
 async function statusOf({ method, path }: (typeof ROUTES)[number], visitor: Visitor): Promise<number> {
-  const named = path.replace(":token", "unknown").replace(":lender", lenderCode).replace(":loan", "LN-1");
+  const named = path
+    .replace(":token", "unknown")
+    .replace(":lender", lenderCode)
+    .replace(":loan", "LN-1")
+    .replace(":person", personId);
   const at = `/console${named}`;
   if (method === "get") return (await visitor.get(at)).status;
   const page = await visitor.get("/console");

@@ -9,7 +9,8 @@ import {
   updateFieldPartner,
 } from "@collections/field-partners";
 import { Command } from "commander";
-import { addReadCommands, isOpen } from "./field-partner-read.ts";
+import { isOpen } from "../../desk/shown-person.ts";
+import { addReadCommands } from "./field-partner-read.ts";
 import { lenderCodes } from "./payout-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
