@@ -2,6 +2,7 @@ import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
 import type { MoneyPage, MoneySearch } from "./reads/money.ts";
+import type { SystemPage } from "./reads/system.ts";
 
 /**
  * The content of the pages. The service implements it with the reads of the command line, so the pages have no rule of their own
@@ -26,6 +27,8 @@ export interface ConsoleDesk {
   readonly lender: (code: string, before: string | undefined) => Promise<LenderView | undefined>;
   /** Returns the payouts that are due, and the reconciliations of a lender. */
   readonly money: (search: MoneySearch) => Promise<MoneyPage>;
+  /** Returns the versions, and a report of `doctor` that all pages share. */
+  readonly system: () => Promise<SystemPage>;
   /** Returns a page of the audit, newest first. */
   readonly audit: (search: AuditSearch) => Promise<AuditPage>;
 }

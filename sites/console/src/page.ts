@@ -26,6 +26,7 @@ const MENU = [
   { path: "/lenders", label: "Lenders" },
   { path: "/money", label: "Money" },
   { path: "/audit", label: "Audit" },
+  { path: "/system", label: "System" },
 ];
 
 /** A tick on a square. It is embedded, so that a page loads no image. */

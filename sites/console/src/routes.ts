@@ -9,6 +9,7 @@ import { moneyPage, moneySearchOf } from "./pages/money.ts";
 import { messagePage } from "./pages/message.ts";
 import { notUsablePage, signInPage } from "./pages/sign-in.ts";
 import { searchPage } from "./pages/search.ts";
+import { systemPage } from "./pages/system.ts";
 import { todayPage } from "./pages/today.ts";
 import type { PageContent } from "./page.ts";
 
@@ -174,6 +175,14 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     async answer({ desk, params }) {
       const found = await desk.caseOf(params["lender"]!, params["loan"]!);
       return found ? { page: casePage(found) } : { page: noCasePage(), status: 404 };
+    },
+  },
+  {
+    method: "get",
+    path: "/system",
+    roles: EVERYBODY,
+    async answer({ desk, home }) {
+      return { page: systemPage(home, await desk.system()) };
     },
   },
   {

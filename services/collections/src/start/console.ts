@@ -13,6 +13,7 @@ import { pageOfCases } from "../desk/list-cases.ts";
 import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
 import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
 import { pageOfMoney } from "../desk/money-due.ts";
+import { systemReading } from "../desk/system.ts";
 
 /** Returns the operators' console with the reads of the command line. */
 export function createConsole(app: App): RequestHandler {
@@ -34,7 +35,8 @@ function accessOf({ database }: App): ConsoleAccess {
   };
 }
 
-function deskOf({ database }: App): ConsoleDesk {
+function deskOf(app: App): ConsoleDesk {
+  const { database } = app;
   const em = () => database.em();
   return {
     figures: (lender) => figuresOfChosen(em(), lender, new Date()),
@@ -54,6 +56,7 @@ function deskOf({ database }: App): ConsoleDesk {
     fieldPartner: (id) => fieldPartnerOf(em(), id),
     lenders: (after) => pageOfLenders(em(), after),
     lender: (code, before) => lenderOf(em(), code, before),
+    system: systemReading(app),
     money: (search) => pageOfMoney(em(), search),
     async audit(search) {
       const { entries, next } = await pageOfAudit(em(), search);

@@ -81,6 +81,9 @@ test.each([
   await page.getByRole("link", { name: "Money", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Money" }).waitFor();
   await look("money");
+  await page.getByRole("link", { name: "System", exact: true }).click();
+  await page.getByRole("heading", { level: 2, name: "Problems" }).waitFor();
+  await look("system");
   await page.getByRole("link", { name: "Audit" }).click();
   await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
   await look("audit");

@@ -163,6 +163,14 @@ describe("the pages of lenders", () => {
   });
 });
 
+test("the page System shows versions and the report of doctor", async () => {
+  const seen = () => visitor.get("/console/system");
+  await expect.poll(async () => (await seen()).text).toContain("Problems");
+  const { text } = await seen();
+  expect(text).toContain(process.versions.node);
+  expect(text).toContain(`href="/console/lenders/${code}"`);
+});
+
 test("the page Money says that no money is owed", async () => {
   const { text } = await visitor.get("/console/money?dueAfter=x&runsAfter=x");
   expect(text).toMatch(/No money is owed\.|Next page of payouts/);

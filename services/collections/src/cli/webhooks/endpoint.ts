@@ -14,7 +14,7 @@ import {
 } from "@collections/webhooks";
 import { Command } from "commander";
 import { pingTo } from "../../worker/callbacks.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../../desk/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { mintCommand } from "./endpoint-mint.ts";
 import { type Failure, wordsFor } from "../../desk/failure-words.ts";
