@@ -35,11 +35,11 @@ export function systemReading({ database, config, vault, log }: Pick<App, "datab
         queues: report.tenants.map(({ tenantId, url, state, published, delivered, waiting, retrying, parked }) => ({
           lenderCode: report.codes.get(tenantId) ?? tenantId,
           state: url === null ? "no callback" : state,
-          published: Number(published),
-          delivered: Number(delivered),
-          waiting: Number(waiting),
-          retrying: Number(retrying),
-          parked: Number(parked),
+          published,
+          delivered,
+          waiting,
+          retrying,
+          parked,
         })),
       },
     };
