@@ -50,6 +50,7 @@ export {
 } from "./books/earning-balances.ts";
 export { paymentsByReference, type ReferenceSearch, reversalsByReference } from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
+export { hasPayment } from "./books/has-payment.ts";
 export {
   adjustment,
   type CaseChange,

@@ -114,7 +114,7 @@ export {
   resendPaymentLink,
   type ResendPaymentLinkOutcome,
 } from "./link/resend-payment-link.ts";
-export { type PayoutDue, payoutsDue } from "./books/payouts-due.ts";
+export { type PayoutDue, payoutsDue, type PayoutsDuePage } from "./books/payouts-due.ts";
 export {
   type PayoutPreview,
   payoutPreview,

@@ -9,6 +9,7 @@ export {
   type PaidLink,
 } from "./link/confirmed-links.ts";
 export { countLinks, type LinkCounts } from "./link/count-links.ts";
+export { hasMintedLink } from "./link/has-minted-link.ts";
 export {
   DELIVERY_STATUSES,
   type DeliveryStatus,

@@ -1,4 +1,9 @@
 import type { CaseOrderKind, LenderMoves, MoveRequest } from "./acts.ts";
+import type { CasesPage, CasesSearch } from "./reads/cases.ts";
+import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
+import type { LendersPage, LenderView } from "./reads/lenders.ts";
+import type { MoneyPage, MoneySearch } from "./reads/money.ts";
+import type { SystemPage } from "./reads/system.ts";
 
 /**
  * The content of the pages. The service implements it with the reads of the command line, so the pages have no rule of their own
@@ -11,12 +16,26 @@ export interface ConsoleDesk {
   readonly find: (text: string) => Promise<readonly Finding[] | undefined>;
   /** Returns the current case of a loan, without contact data. Undefined if there is no such lender or loan. */
   readonly caseOf: (lenderCode: string, loan: string) => Promise<CaseView | undefined>;
+  /** Returns a page of the cases of a lender: of `search.lender`, or of the first. */
+  readonly cases: (search: CasesSearch) => Promise<CasesPage>;
+  /** Returns a page of the field partners, in the order of their registration. */
+  readonly fieldPartners: (search: PeopleSearch) => Promise<PeoplePage>;
+  /** Returns a field partner by the public id. Undefined if there is none. */
+  readonly fieldPartner: (id: string) => Promise<PersonView | undefined>;
+  /** Returns a page of the lenders by code, after the lender with the code `after`. */
+  readonly lenders: (after: string | undefined) => Promise<LendersPage>;
+  /** Returns a lender, with its deliveries before the event `before`. Undefined if there is no such lender. */
+  readonly lender: (code: string, before: string | undefined) => Promise<LenderView | undefined>;
+  /** Returns the payouts that are due, and the reconciliations of a lender. */
+  readonly money: (search: MoneySearch) => Promise<MoneyPage>;
+  /** Returns the versions, and a report of `doctor` that all pages share. */
+  readonly system: () => Promise<SystemPage>;
   /** Returns a page of the audit, newest first. */
   readonly audit: (search: AuditSearch) => Promise<AuditPage>;
   /** Returns field partners by an id, a name or a phone. Undefined for a text that cannot be searched. */
-  readonly people: (text: string) => Promise<readonly PersonView[] | undefined>;
+  readonly people: (text: string) => Promise<readonly PersonSummary[] | undefined>;
   /** Returns a field partner by the id. */
-  readonly person: (fieldPartnerId: string) => Promise<PersonView | undefined>;
+  readonly person: (fieldPartnerId: string) => Promise<PersonSummary | undefined>;
   /** Finds out what a move of all open cases would do, and changes nothing. */
   readonly plannedMoves: (move: MoveRequest) => Promise<MovePlan>;
   /** Returns a page of deliveries, newest first. */
@@ -54,7 +73,7 @@ export interface ConnectionPage {
 }
 
 /** A field partner. The phone is masked. */
-export interface PersonView {
+export interface PersonSummary {
   readonly fieldPartnerId: string;
   readonly displayName: string;
   readonly phone: string;

@@ -5,6 +5,8 @@ import { type Html, html } from "./html.ts";
 /** The content of a page; `consolePage` adds the frame. */
 export interface PageContent {
   readonly title: string;
+  /** The entry of the menu to which the page belongs. By default the entry with the title. */
+  readonly section?: string;
   /** The HTML of the main part, including its h1. */
   readonly main: Html;
 }
@@ -19,9 +21,14 @@ export interface PageFrame {
 const MENU = [
   { path: "", label: "Today", isForLenders: true },
   { path: "/search", label: "Search", isForLenders: true },
+  { path: "/cases", label: "Cases", isForLenders: false },
+  { path: "/field-partners", label: "Field partners", isForLenders: false },
+  { path: "/lenders", label: "Lenders", isForLenders: false },
   { path: "/deliveries", label: "Deliveries", isForLenders: true },
   { path: "/connection", label: "Connection", isForLenders: true },
+  { path: "/money", label: "Money", isForLenders: false },
   { path: "/audit", label: "Audit", isForLenders: false },
+  { path: "/system", label: "System", isForLenders: false },
 ];
 
 /** A tick on a square. It is embedded, so that a page loads no image. */
@@ -31,7 +38,10 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 )}`;
 
 /** Returns a complete page. */
-export async function consolePage({ title, main }: PageContent, { home, signedIn }: PageFrame): Promise<string> {
+export async function consolePage(
+  { title, section = title, main }: PageContent,
+  { home, signedIn }: PageFrame,
+): Promise<string> {
   const page = await html`<!doctype html>
     <html lang="en">
       <head>
@@ -47,7 +57,7 @@ export async function consolePage({ title, main }: PageContent, { home, signedIn
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
           <a class="brand" href="${home}">Partner Collections <span>console</span></a>
-          ${signedIn ? menu(home, title, signedIn) : ""}
+          ${signedIn ? menu(home, section, signedIn) : ""}
         </header>
         <main id="main" tabindex="-1">${main}</main>
       </body>
@@ -55,10 +65,10 @@ export async function consolePage({ title, main }: PageContent, { home, signedIn
   return page.toString();
 }
 
-function menu(home: string, title: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
+function menu(home: string, section: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
   const entries = MENU.filter(({ isForLenders }) => isForLenders || operator.lenderCode === null).map(
     ({ path, label }) =>
-      html`<a href="${home}${path}" aria-current="${label === title ? "page" : "false"}">${label}</a>`,
+      html`<a href="${home}${path}" aria-current="${label === section ? "page" : "false"}">${label}</a>`,
   );
   return html`<nav aria-label="Console">${entries}</nav>
     <form class="person" method="post" action="${home}/sign-out">

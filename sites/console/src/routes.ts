@@ -1,8 +1,13 @@
 import { auditPage, auditSearchOf } from "./pages/audit.ts";
 import { casePage, noCasePage } from "./pages/case.ts";
+import { casesPage, casesSearchOf } from "./pages/cases.ts";
+import { noPersonPage, peoplePage, peopleSearchOf, personPage } from "./pages/field-partners.ts";
+import { lenderPage, lendersPage, noLenderPage } from "./pages/lenders.ts";
+import { moneyPage, moneySearchOf } from "./pages/money.ts";
 import { messagePage } from "./pages/message.ts";
 import { notUsablePage, signInPage } from "./pages/sign-in.ts";
 import { searchPage } from "./pages/search.ts";
+import { systemPage } from "./pages/system.ts";
 import { todayPage } from "./pages/today.ts";
 import { type ConsoleRoute, EVERYBODY } from "./route.ts";
 import { ASSIGN_ROUTES } from "./routes/assign-case.ts";
@@ -74,6 +79,59 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   },
   {
     method: "get",
+    path: "/cases",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const search = casesSearchOf(query);
+      return { page: casesPage(home, search, await desk.cases(search)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/field-partners",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const search = peopleSearchOf(query);
+      return { page: peoplePage(home, search, await desk.fieldPartners(search)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/field-partners/:person",
+    roles: EVERYBODY,
+    async answer({ desk, home, operator, params }) {
+      const found = await desk.fieldPartner(params["person"]!);
+      return found ? { page: personPage(home, found, operator) } : { page: noPersonPage(), status: 404 };
+    },
+  },
+  {
+    method: "get",
+    path: "/lenders",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      return { page: lendersPage(home, await desk.lenders(query.get("after") ?? undefined)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/lenders/:lender",
+    roles: EVERYBODY,
+    async answer({ desk, home, params, query }) {
+      const found = await desk.lender(params["lender"]!, query.get("before") ?? undefined);
+      return found ? { page: lenderPage(home, found) } : { page: noLenderPage(), status: 404 };
+    },
+  },
+  {
+    method: "get",
+    path: "/money",
+    roles: EVERYBODY,
+    async answer({ desk, home, query }) {
+      const search = moneySearchOf(query);
+      return { page: moneyPage(home, search, await desk.money(search)) };
+    },
+  },
+  {
+    method: "get",
     path: "/cases/:lender/:loan",
     roles: EVERYBODY,
     isForLenders: true,
@@ -81,6 +139,14 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
       const found = await desk.caseOf(params["lender"]!, params["loan"]!);
       if (!found) return { page: noCasePage(), status: 404 };
       return { page: casePage(home, found, { operator, done: query.get("done") }) };
+    },
+  },
+  {
+    method: "get",
+    path: "/system",
+    roles: EVERYBODY,
+    async answer({ desk, home }) {
+      return { page: systemPage(home, await desk.system()) };
     },
   },
   {

@@ -9,6 +9,19 @@ export interface PayoutDue {
   readonly credited: readonly CreditedSum[];
 }
 
+/** A request for a page of payouts that are due. */
+export interface PayoutsDuePage {
+  /** The `next` of the previous page. */
+  readonly after?: string | undefined;
+  /** The maximum number of field partners, 1 or more. */
+  readonly limit: number;
+  /**
+   * The maximum number of searches, each through 200 field partners. After the last one, the page ends even if it is not
+   * full. By default it ends only if it is full.
+   */
+  readonly mostSearches?: number;
+}
+
 /** The number of field partners whose sums one query reads. */
 const PEOPLE_AT_A_TIME = 200;
 
@@ -22,11 +35,11 @@ const PEOPLE_AT_A_TIME = 200;
  */
 export async function payoutsDue(
   em: EntityManager,
-  { after: first, limit }: { readonly after?: string | undefined; readonly limit: number },
+  { after: first, limit, mostSearches = Infinity }: PayoutsDuePage,
 ): Promise<{ readonly due: readonly PayoutDue[]; readonly next: string | null }> {
   const due: PayoutDue[] = [];
   let after = first;
-  for (;;) {
+  for (let searches = 1; ; searches += 1) {
     const people = await searchFieldPartners(em, { after, limit: PEOPLE_AT_A_TIME });
     const sums = await creditedSumsOf(
       em,
@@ -43,5 +56,6 @@ export async function payoutsDue(
     if (due.length > limit) return { due: due.slice(0, limit), next: due[limit - 1]!.fieldPartner.id };
     after = people.at(-1)?.id;
     if (people.length < PEOPLE_AT_A_TIME) return { due, next: null };
+    if (searches >= mostSearches) return { due, next: after ?? null };
   }
 }

@@ -28,12 +28,18 @@ import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliver
 import { figuresOfChosen } from "../desk/figures.ts";
 import { commandOf, findings } from "../desk/findings.ts";
 import { peopleNamed, personNamed } from "../desk/people.ts";
+import { pageOfCases } from "../desk/list-cases.ts";
+import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
+import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
+import { pageOfMoney } from "../desk/money-due.ts";
+import { systemReading } from "../desk/system.ts";
 
 /** Returns the operators' console with the reads and the changes of the command line. */
 export function createConsole(app: App): RequestHandler {
   const { config, log } = app;
   const { publicBasePath, publicUrl } = config;
-  const desk = (operator: ConsoleOperator) => deskOf(actingIn(app, operator), operator);
+  const system = systemReading(app);
+  const desk = (operator: ConsoleOperator) => ({ ...deskOf(actingIn(app, operator), operator), system });
   const acts = (operator: ConsoleOperator) => actsOf(actingIn(app, operator), operator);
   return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts });
 }
@@ -86,7 +92,7 @@ function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
   };
 }
 
-function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): ConsoleDesk {
+function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
   const { em, lenders } = acting;
   return {
     figures: async (code) => figuresOfChosen(em(), await lenders(), { code, now: new Date() }),
@@ -109,6 +115,12 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Conso
       const holderName = shown.fieldPartner && (shown.fieldPartner.displayName ?? shown.fieldPartner.id);
       return { ...shown, holderName, facts: factsOf(shown, local), timeline };
     },
+    cases: (search) => pageOfCases(em(), search),
+    fieldPartners: (search) => pageOfFieldPartners(em(), search),
+    fieldPartner: (id) => fieldPartnerOf(em(), id),
+    lenders: (after) => pageOfLenders(em(), after),
+    lender: (code, before) => lenderOf(em(), code, before),
+    money: (search) => pageOfMoney(em(), search),
     async audit(search) {
       const { entries, next } = await pageOfAudit(em(), search);
       return {

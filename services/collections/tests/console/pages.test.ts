@@ -1,4 +1,4 @@
-import { transaction } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
 import { createSignInLink } from "@collections/operators";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
@@ -12,11 +12,13 @@ let service: TestService;
 let visitor: Visitor;
 let code: string;
 let loan: string;
+let personId: string;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   const setup = await visitSetup(service);
   code = setup.lender.code;
+  personId = publicId("fp", setup.fieldPartnerId);
   ({ loan } = await setup.assignedCase());
   visitor = await aSignedInVisitor(service, ["viewer"]);
 });
@@ -95,6 +97,106 @@ describe("the page of a case", () => {
     for (const path of [`/console/cases/${lender.code}/MARKUP-2`, "/console/audit?act=case."]) {
       const { text } = await visitor.get(path);
       expect(text).toContain("&lt;script&gt;alert(1)");
+      expect(text).not.toMatch(/<script|<img/);
+    }
+  });
+});
+
+describe("the page Cases", () => {
+  test("shows the cases that match its filters", async () => {
+    const { text } = await visitor.get(`/console/cases?lender=${code}&status=assigned`);
+    expect(text).toContain(`/console/cases/${code}/${loan}`);
+    expect(text).toContain(`/console/field-partners/${personId}`);
+    const held = await visitor.get(`/console/cases?lender=${code}&status=on_hold`);
+    expect(held.text).toContain("No case matches.");
+    expect((await visitor.get("/console/cases?lender=NONE")).text).toContain("There is no such lender.");
+  });
+
+  test("leads to the next page", async () => {
+    const lender = await aLender(service);
+    await lender.importCases(Array.from({ length: 51 }, (_, number) => aRow(`PAGE-${number}-`)));
+    const first = await visitor.get(`/console/cases?lender=${lender.code}`);
+    const [, path] = /<a href="([^"]+)">Next page/.exec(first.text)!;
+    const second = await visitor.get(path!.replaceAll("&amp;", "&"));
+    const loansOf = (text: string) => [...text.matchAll(/<small>(PAGE-\d+-)</g)].map(([, one]) => one);
+    expect(new Set([...loansOf(first.text), ...loansOf(second.text)]).size).toBe(51);
+    expect(loansOf(second.text)).toHaveLength(1);
+  });
+
+  test("ignores filters that it does not know", async () => {
+    const query = "status=x&dpd=toString&holder=x&after=x&text=%00";
+    expect(await visitor.get(`/console/cases?lender=${code}&${query}`)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("the pages of field partners", () => {
+  test("list people with masked phones and show one", async () => {
+    const { text } = await visitor.get("/console/field-partners?state=active");
+    expect(text).toContain(`href="/console/field-partners/${personId}"`);
+    const shown = await visitor.get(`/console/field-partners/${personId}`);
+    expect(shown.text).toContain("Open promises");
+    for (const page of [text, shown.text]) expect(page).not.toMatch(/\+91\d{10}/);
+  });
+
+  test("say that nobody is found", async () => {
+    expect((await visitor.get("/console/field-partners?text=Nobody%20here")).text).toContain(
+      "No field partner matches.",
+    );
+    for (const id of ["fp_0", "%00"]) {
+      expect(await visitor.get(`/console/field-partners/${id}`)).toMatchObject({ status: 404 });
+    }
+  });
+});
+
+describe("the pages of lenders", () => {
+  test("list lenders, and show onboarding, callback and deliveries", async () => {
+    expect((await visitor.get("/console/lenders")).text).toContain(`href="/console/lenders/${code}"`);
+    const { text } = await visitor.get(`/console/lenders/${code}`);
+    for (const part of ["of 4 steps", "Callback", "case.assigned", "Payment without a link"])
+      expect(text).toContain(part);
+  });
+
+  test("answer 404 for a lender that does not exist", async () => {
+    for (const lender of ["NONE", "%00"]) {
+      expect(await visitor.get(`/console/lenders/${lender}`)).toMatchObject({ status: 404 });
+    }
+  });
+});
+
+test("the page System shows versions and the report of doctor", async () => {
+  const seen = () => visitor.get("/console/system");
+  await expect.poll(async () => (await seen()).text).toContain("Problems");
+  const { text } = await seen();
+  expect(text).toContain(process.versions.node);
+  expect(text).toContain(`href="/console/lenders/${code}"`);
+});
+
+test("the page Money says that no money is owed", async () => {
+  const { text } = await visitor.get("/console/money?dueAfter=x&runsAfter=x");
+  expect(text).toMatch(/No money is owed\.|Next page of payouts/);
+  expect(text).toContain("No reconciliation of");
+});
+
+describe("markup in names", () => {
+  test("is text on every page that lists them", async () => {
+    const lender = await aLender(service);
+    await lender.importCases([aRow("MARKUP-3", { borrowerName: MARKUP })]);
+    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+    const added = (await cli.json("field-partner", "create", "--name", MARKUP, "--phone", "+919812345670")) as {
+      fieldPartnerId: string;
+    };
+    await cli.json("lender", "update", lender.code, "--name", MARKUP);
+    const escaped = "&lt;script&gt;alert(1)";
+    for (const path of [
+      `cases?lender=${lender.code}`,
+      `cases?lender=${lender.code}&text=${encodeURIComponent(MARKUP)}`,
+      `field-partners?text=alert`,
+      `field-partners/${added.fieldPartnerId}`,
+      "lenders",
+      `lenders/${lender.code}`,
+    ]) {
+      const { text } = await visitor.get(`/console/${path}`);
+      expect({ path, isEscaped: text.includes(escaped) }).toEqual({ path, isEscaped: true });
       expect(text).not.toMatch(/<script|<img/);
     }
   });

@@ -1,6 +1,6 @@
 import type { LenderMoves } from "../acts.ts";
 import { actForm, type Typed } from "../act-form.ts";
-import type { MovePlan, PersonView } from "../desk.ts";
+import type { MovePlan, PersonSummary } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
 import { personPath, withQuery } from "../paths.ts";
@@ -13,7 +13,7 @@ interface MoveForm extends PersonSearch, Typed {
 }
 
 /** The form that moves all open cases of a field partner, with its dry run if the other person is chosen. */
-export function movePage(home: string, from: PersonView, form: MoveForm): PageContent {
+export function movePage(home: string, from: PersonSummary, form: MoveForm): PageContent {
   const { hidden, plan, text, people, ...typed } = form;
   const path = personPath(from.fieldPartnerId, "move");
   const [to] = people?.length === 1 ? people : [];
@@ -29,7 +29,7 @@ export function movePage(home: string, from: PersonView, form: MoveForm): PageCo
 }
 
 /** The page after all cases of a field partner were moved. */
-export function movedPage(home: string, from: PersonView): PageContent {
+export function movedPage(home: string, from: PersonSummary): PageContent {
   return {
     title: "Move all cases",
     main: html`<section class="message">
@@ -52,8 +52,8 @@ function problemOf({ problem }: Typed): Html {
 }
 
 interface PlannedForm {
-  readonly from: PersonView;
-  readonly to: PersonView;
+  readonly from: PersonSummary;
+  readonly to: PersonSummary;
   readonly plan: MovePlan;
   readonly hidden: Html;
   readonly typed: Typed;
@@ -110,7 +110,7 @@ export function movesTable(lenders: readonly LenderMoves[]): Html {
     ${refused.map(
       ({ lenderCode, rejected, rejectedMoves }) =>
         html`<p>${lenderCode}: ${countText(rejected)} refused.</p>
-          <ul class="choices">
+          <ul class="people">
             ${rejectedMoves.slice(0, 20).map(({ sourceLoanNumber, detail }) => html`<li>${sourceLoanNumber} ${detail}</li>`)}
           </ul>`,
     )}`;

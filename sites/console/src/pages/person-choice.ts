@@ -1,4 +1,4 @@
-import type { PersonView } from "../desk.ts";
+import type { PersonSummary } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import { withQuery } from "../paths.ts";
 import { words } from "../words.ts";
@@ -6,7 +6,7 @@ import { words } from "../words.ts";
 /** A search for a field partner. `people` is undefined before the search. */
 export interface PersonSearch {
   readonly text: string;
-  readonly people: readonly PersonView[] | undefined;
+  readonly people: readonly PersonSummary[] | undefined;
 }
 
 /** Returns the form that searches a field partner, and what it has found if that is not one person. */
@@ -31,9 +31,9 @@ export function personChoice(home: string, path: string, { text, people }: Perso
     ${people === undefined || isChosen ? "" : foundPeople(home, path, people)}`;
 }
 
-function foundPeople(home: string, path: string, people: readonly PersonView[]): Html {
+function foundPeople(home: string, path: string, people: readonly PersonSummary[]): Html {
   if (people.length === 0) return html`<p class="problem" role="alert">There is no such field partner.</p>`;
-  return html`<ul class="choices">
+  return html`<ul class="people">
     ${people.map(
       ({ fieldPartnerId, displayName, phone, state }) =>
         html`<li>

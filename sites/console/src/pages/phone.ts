@@ -1,5 +1,5 @@
 import { actForm, type Typed } from "../act-form.ts";
-import type { PersonView } from "../desk.ts";
+import type { PersonSummary } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
 import { personPath, withQuery } from "../paths.ts";
@@ -14,7 +14,7 @@ interface PhoneForm extends Typed {
 /** The form that gives a field partner a new phone number. */
 export function phonePage(
   home: string,
-  person: PersonView,
+  person: PersonSummary,
   { hidden, phone = "", isDone = false, ...typed }: PhoneForm,
 ): PageContent {
   const { fieldPartnerId, displayName } = person;

@@ -1,7 +1,7 @@
 import { publicId } from "@collections/database";
 import { eraseCase, type EraseOutcome } from "@collections/flows";
 import type { Command } from "commander";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../../desk/counted.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { confirm } from "../terminal/terminal.ts";

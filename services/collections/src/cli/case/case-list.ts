@@ -1,11 +1,10 @@
-import { bucketOf, maskedPhone } from "@collections/cases";
 import { publicId, parsePublicId, transaction } from "@collections/database";
 import { type PlaceInSearch, searchCases, type SearchedCase } from "@collections/flows";
 import { listLenders, recordAct } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
-import { toDecimal } from "@collections/money";
 import { type Command, InvalidArgumentError } from "commander";
 import { withCurrency } from "../../desk/amount-text.ts";
+import { shownCase } from "../../desk/shown-case.ts";
 import { machineTimeZone } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readReason } from "../terminal/read-options.ts";
@@ -83,32 +82,6 @@ async function recordContacts({ em }: Operator, items: readonly SearchedCase[], 
       recordAct(tx, { lenderId: lender.id, act: "contact.revealed", reason, data });
     }
   });
-}
-
-/** Returns a case as `--json` shows it. */
-function shownCase(found: SearchedCase, { hasContact }: { readonly hasContact: boolean }) {
-  const { lender, holder, currency } = found;
-  return {
-    lenderCode: lender.code,
-    sourceLoanNumber: found.sourceLoanNumber,
-    caseId: publicId("case", found.id),
-    status: found.status,
-    fieldWork: found.fieldWork,
-    outstandingAmount: toDecimal(found.outstandingMinor, currency),
-    currency,
-    dpd: found.dpd,
-    bucket: bucketOf(found),
-    branchCode: found.branchCode,
-    postalCode: found.postalCode,
-    borrowerName: found.borrowerName,
-    borrowerPhone: hasContact ? found.borrowerPhone : maskedPhone(found.borrowerPhone),
-    fieldPartnerId: holder ? publicId("fp", holder.id) : null,
-    fieldPartnerName: holder?.displayName ?? null,
-    promiseDueOn: found.promiseDueOn,
-    lastVisitAt: found.lastVisitAt?.toISOString() ?? null,
-    updatedAt: found.updatedAt.toISOString(),
-    timeZone: lender.timeZone,
-  };
 }
 
 type ShownCase = ReturnType<typeof shownCase>;

@@ -1,8 +1,7 @@
-import { type CaseCount, caseCountsOf, lastVisitBy, maskedPhone, assignedWorkOf } from "@collections/cases";
+import { caseCountsOf, lastVisitBy, assignedWorkOf } from "@collections/cases";
 import { parsePublicId, publicId } from "@collections/database";
 import { creditedSums } from "@collections/earnings";
 import {
-  type FieldPartner,
   fieldPartnerById,
   type FieldPartnerState,
   openSessionsOf,
@@ -11,6 +10,7 @@ import {
 import { toDecimal } from "@collections/money";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { withCurrency } from "../../desk/amount-text.ts";
+import { openCases, shownPerson } from "../../desk/shown-person.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { notFound } from "../terminal/refusal.ts";
@@ -21,8 +21,6 @@ interface ListOptions extends PageOptions<string> {
   state?: FieldPartnerState;
   search?: string;
 }
-
-const ENDED = new Set(["collected", "closed", "withdrawn"]);
 
 /** Adds `field-partner list` and `field-partner show`. */
 export function addReadCommands(command: Command): void {
@@ -106,26 +104,6 @@ async function show(given: string): Promise<void> {
 }
 
 type ShownPerson = ReturnType<typeof shownPerson>;
-
-function shownPerson({ id, displayName, phone, state, timeZone, createdAt }: FieldPartner) {
-  return {
-    fieldPartnerId: publicId("fp", id),
-    displayName,
-    phone: maskedPhone(phone),
-    state,
-    timeZone,
-    createdAt: createdAt.toISOString(),
-  };
-}
-
-function openCases(counts: readonly CaseCount[]): number {
-  return counts.filter(isOpen).reduce((sum, { cases }) => sum + cases, 0);
-}
-
-/** Returns whether cases with this status have not ended. */
-export function isOpen({ status }: Pick<CaseCount, "status">): boolean {
-  return !ENDED.has(status);
-}
 
 function textOf(
   shown: ShownPerson & {

@@ -9,12 +9,13 @@ import {
   updateFieldPartner,
 } from "@collections/field-partners";
 import { Command } from "commander";
-import { addReadCommands, isOpen } from "./field-partner-read.ts";
+import { isOpen } from "../../desk/shown-person.ts";
+import { addReadCommands } from "./field-partner-read.ts";
 import { lenderCodes } from "./payout-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { momentText } from "../terminal/local-time.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../../desk/counted.ts";
 import { answer, idOf, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
 
 /** `field-partner …`: registers, lists, shows and changes field partners, issues their access tokens, and suspends or resumes them. */

@@ -3,6 +3,7 @@ import { type CreditedSum, type Earning, formula, type Payout } from "@collectio
 import { listLenders } from "@collections/lenders";
 import { grouped, toDecimal } from "@collections/money";
 import { withCurrency } from "../../desk/amount-text.ts";
+import type { payable } from "../../desk/payable.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 
@@ -11,24 +12,6 @@ type Codes = ReadonlyMap<string, string>;
 /** Returns a map from lender ids to lender codes. */
 export async function lenderCodes(em: EntityManager): Promise<Codes> {
   return new Map((await listLenders(em)).map(({ id, code }) => [id, code]));
-}
-
-/** Returns credited earnings as JSON: one sum for each currency, with the part of each lender. */
-export function payable(credited: readonly CreditedSum[], codes: Codes) {
-  return [...Map.groupBy(credited, ({ currency }) => currency)].map(([currency, parts]) => ({
-    currency,
-    amount: toDecimal(
-      parts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
-      currency,
-    ),
-    lines: parts.reduce((sum, { lines }) => sum + lines, 0),
-    lenders: parts.map(({ lenderId, lines, amountMinor, deductedMinor }) => ({
-      lenderCode: codes.get(lenderId) ?? null,
-      amount: toDecimal(amountMinor, currency),
-      deducted: toDecimal(deductedMinor, currency),
-      lines,
-    })),
-  }));
 }
 
 /** Returns the sums of 0 or less as JSON: what a field partner owes to each lender until more is credited. */

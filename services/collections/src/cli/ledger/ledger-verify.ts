@@ -12,7 +12,7 @@ import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../settings/config.ts";
 import { machineTimeZone, momentText } from "../terminal/local-time.ts";
-import { ANCHOR_LATE_MS, problemsOfAnchors } from "../service/doctor-words.ts";
+import { ANCHOR_LATE_MS, problemsOfAnchors } from "../../desk/doctor-words.ts";
 import { anchorLines } from "./anchor-lines.ts";
 import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";

@@ -5,7 +5,7 @@ import { type CurrencyCode, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
 import { withCurrency } from "../../desk/amount-text.ts";
 import { shownDay, type ShownDay, type ShownFigures, shownFigures, type ShownSum } from "../../desk/figures.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../../desk/counted.ts";
 import { formatOf, printPage } from "../terminal/page-options.ts";
 import { readCount, readDay } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";

@@ -22,7 +22,7 @@ import { writeRejectedPayments } from "../../payment-file/rejected-payments.ts";
 import { type PaymentsInParts, paymentsInParts, summedParts } from "../../payment-file/summed-parts.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import { startProgress } from "../case/import-progress.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../../desk/counted.ts";
 import { type FileOptions, withFileOptions, withLenderFile } from "../terminal/file-options.ts";
 import { shownSurvey, surveyText } from "../terminal/file-words.ts";
 import { type LocalMoment, readDay, readPoint, readReason } from "../terminal/read-options.ts";

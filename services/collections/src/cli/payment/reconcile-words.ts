@@ -12,7 +12,8 @@ import type { Lender } from "@collections/lenders";
 import { instantOf, timeIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { amountText } from "../../desk/amount-text.ts";
-import { counted } from "../terminal/counted.ts";
+import { shownRun } from "../../desk/shown-run.ts";
+import { counted } from "../../desk/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 
@@ -163,23 +164,6 @@ export function confirmedText({ booked, alreadyBooked, refusedCount, refused }: 
   ].join("\n");
 }
 
-/** Returns a run as JSON, without its differences. */
-export function shownRun({ code }: Lender, run: ReconciliationRun) {
-  const { totals } = run;
-  return {
-    lenderCode: code,
-    runId: publicId("rec", run.id),
-    from: run.windowFrom.toISOString(),
-    to: run.windowTo.toISOString(),
-    startedAt: run.startedAt.toISOString(),
-    requestedBy: run.requestedBy,
-    fileName: run.fileName,
-    counts: { matched: totals.matched, ...totals.lists },
-    yours: totals.yours.map(shownTotal),
-    ours: totals.ours.map(shownTotal),
-  };
-}
-
 /** Returns the result of a run as JSON. */
 export function shownReconciliation(lender: Lender, { run, differences, gone }: Reconciliation): object {
   const { previousRunId } = run;
@@ -194,10 +178,6 @@ export function shownReconciliation(lender: Lender, { run, differences, gone }: 
       gone: gone?.differences.map(({ list, loan, reference }) => ({ list, loan, reference })) ?? [],
     },
   };
-}
-
-function shownTotal({ currency, count, amountMinor }: Total): object {
-  return { currency, count, amount: toDecimal(amountMinor, currency) };
 }
 
 function shownDifference(difference: ReconciliationDifference): object {

@@ -2,11 +2,12 @@ import { listReconciliations } from "@collections/bookings";
 import { parsePublicId, publicId } from "@collections/database";
 import { reconciliationOf } from "@collections/flows";
 import { type Command, InvalidArgumentError } from "commander";
+import { shownRun } from "../../desk/shown-run.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { notFound } from "../terminal/refusal.ts";
 import { answer, idOf, lenderNamed, withDatabase } from "../terminal/with-database.ts";
-import { MOST_IN_JSON, reconciliationText, shownReconciliation, shownRun } from "./reconcile-words.ts";
+import { MOST_IN_JSON, reconciliationText, shownReconciliation } from "./reconcile-words.ts";
 
 /** Adds the commands that read stored reconciliations: `payment reconciliations` and `payment reconciliation`. */
 export function addStoredReconciliationCommands(command: Command): void {

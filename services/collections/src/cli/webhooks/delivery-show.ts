@@ -4,7 +4,6 @@ import { type Lender, listLenders } from "@collections/lenders";
 import {
   deliveryById,
   type DeliveryDetail,
-  type DeliverySummary,
   type LoggedAttempt,
   type SentRequest,
   signedRequest,
@@ -12,7 +11,9 @@ import {
 import { Command } from "commander";
 import { NoSigningKeyError } from "../../worker/callbacks.ts";
 import { momentText } from "../terminal/local-time.ts";
-import { answerLines, wordsFor } from "./attempt-words.ts";
+import { shownDelivery } from "../../desk/shown-delivery.ts";
+import { wordsFor } from "../../desk/failure-words.ts";
+import { answerLines } from "./attempt-words.ts";
 import { curlLine } from "./curl-line.ts";
 import { notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";
@@ -35,25 +36,6 @@ Example:
   pnpm collections delivery show evt_0192…`,
     )
     .action((eventId: string) => withDatabase((operator) => show(operator, eventId)));
-}
-
-/** Returns the JSON fields of a delivery, for `delivery list` and `delivery show`. */
-export function shownDelivery(summary: DeliverySummary, lenderCode: string | undefined) {
-  const { eventId, kind, stream: loan, sequence, state, attempts, nextAttemptAt, lastError, replay } = summary;
-  return {
-    eventId: publicId("evt", eventId),
-    lenderCode,
-    kind,
-    sourceLoanNumber: loan,
-    sequence: Number(sequence),
-    state,
-    attempts,
-    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
-    lastError,
-    replay,
-    createdAt: summary.createdAt.toISOString(),
-    settledAt: summary.settledAt?.toISOString() ?? null,
-  };
 }
 
 /** Finds an event's delivery and its lender. The event id does not name the lender, so all lenders are searched. */

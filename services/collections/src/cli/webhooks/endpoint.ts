@@ -14,10 +14,11 @@ import {
 } from "@collections/webhooks";
 import { Command } from "commander";
 import { pingTo } from "../../worker/callbacks.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../../desk/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { mintCommand } from "./endpoint-mint.ts";
-import { answerLines, type Failure, wordsFor } from "./attempt-words.ts";
+import { type Failure, wordsFor } from "../../desk/failure-words.ts";
+import { answerLines } from "./attempt-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";

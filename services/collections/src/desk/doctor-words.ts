@@ -5,9 +5,9 @@ import type { AnchorState } from "@collections/ledger";
 import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { OwnMintFaults } from "@collections/payment-links";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
-import type { Config } from "../../settings/config.ts";
-import { amountText } from "../../desk/amount-text.ts";
-import { counted } from "../terminal/counted.ts";
+import type { Config } from "../settings/config.ts";
+import { amountText } from "./amount-text.ts";
+import { counted } from "./counted.ts";
 
 /** A problem that doctor found, and its remedy. */
 export interface DoctorProblem {

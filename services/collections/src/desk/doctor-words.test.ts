@@ -11,7 +11,7 @@ import {
 } from "./doctor-words.ts";
 
 test("docs/operations.md explains every problem code of doctor", async () => {
-  const runbook = await readFile(new URL("../../../../../docs/operations.md", import.meta.url), "utf8");
+  const runbook = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
   const section = runbook.slice(runbook.indexOf("**`doctor` finds something.**"));
   for (const code of PROBLEM_CODES) expect(section).toContain(`\`${code}\``);
 });

@@ -1,0 +1,116 @@
+import { type Html, html } from "./html.ts";
+
+/** A column of a list. */
+export interface Column<Item> {
+  readonly label: string;
+  /** Whether the cells are numbers, which stand at the right. */
+  readonly isNumber?: boolean;
+  readonly cell: (item: Item) => Html | string;
+}
+
+/** A list as a table. */
+export interface ListTable<Item> {
+  /** The name of the table for screen readers. */
+  readonly label: string;
+  /** The first column names the row. */
+  readonly columns: readonly Column<Item>[];
+  readonly items: readonly Item[];
+  /** The text to show if there are no items. */
+  readonly none: string;
+}
+
+/** Returns a table. On a narrow screen each row becomes a card, whose cells show the labels of their columns. */
+export function listTable<Item>({ label, columns, items, none }: ListTable<Item>): Html {
+  if (items.length === 0) return html`<p role="status" class="empty">${none}</p>`;
+  const [first, ...others] = columns;
+  const kind = ({ isNumber }: Column<Item>) => (isNumber ? "number" : "text");
+  return html`<table class="list" aria-label="${label}">
+    <thead>
+      <tr>
+        ${columns.map((column) => html`<th scope="col" class="${kind(column)}">${column.label}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${items.map(
+        (item) =>
+          html`<tr>
+            <th scope="row">${first!.cell(item)}</th>
+            ${others.map(
+              (column) => html`<td class="${kind(column)}" data-label="${column.label}">${column.cell(item)}</td>`,
+            )}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** A page of the console. */
+export interface PagePath {
+  /** The path of the console. */
+  readonly home: string;
+  /** The path of the page below the console. */
+  readonly path: string;
+}
+
+/** Returns the choices of a filter as links. `queryOf` returns the query of the page with a choice, or without one. */
+export function choices(
+  { home, path }: PagePath,
+  filter: {
+    readonly label: string;
+    readonly chosen: string | undefined;
+    readonly options: readonly (readonly [value: string, label: string])[];
+    readonly queryOf: (value: string | undefined) => string;
+  },
+): Html {
+  const { label, chosen, options, queryOf } = filter;
+  const link = (value: string | undefined, text: string) =>
+    html`<a href="${home}${path}?${queryOf(value)}" aria-current="${value === chosen ? "true" : "false"}">${text}</a>`;
+  return html`<div class="choices" role="group" aria-label="${label}">
+    <span aria-hidden="true">${label}</span>
+    ${link(undefined, "All")} ${options.map(([value, text]) => link(value, text))}
+  </div>`;
+}
+
+/** Returns a link to the next page, or nothing on the last page. */
+export function nextPage(
+  { home, path }: PagePath,
+  fields: Readonly<Record<string, string | null | undefined>>,
+  label: string,
+): Html {
+  return html`<p class="more"><a href="${home}${path}?${queryText(fields)}">${label}</a></p>`;
+}
+
+/** Returns the fields that have a value as a query. */
+export function queryText(fields: Readonly<Record<string, string | null | undefined>>): string {
+  const given = Object.entries(fields).filter((field): field is [string, string] => Boolean(field[1]));
+  return new URLSearchParams(given).toString();
+}
+
+/** Returns a field with the lenders to choose from. */
+export function lenderField(codes: readonly string[], chosen: string | undefined): Html {
+  return html`<label for="lender">Lender</label>
+    <select id="lender" name="lender">
+      ${codes.map((code) =>
+        code === chosen ? html`<option selected>${code}</option>` : html`<option>${code}</option>`,
+      )}
+    </select>`;
+}
+
+/** Returns a search field. */
+export function textField(label: string, text: string | undefined): Html {
+  return html`<label for="text">${label}</label>
+    <input id="text" name="text" type="search" maxlength="200" autocomplete="off" value="${text ?? ""}" />`;
+}
+
+/** Returns names and values as a list. */
+export function factList(facts: readonly (readonly [name: string, value: Html | string])[]): Html {
+  return html`<dl class="facts">
+    ${facts.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}

@@ -1,0 +1,100 @@
+import { type Html, html } from "../html.ts";
+import { choices, lenderField, listTable, nextPage, queryText, textField } from "../list-parts.ts";
+import type { PageContent } from "../page.ts";
+import type { CasesPage, CasesSearch } from "../reads/cases.ts";
+import { amountsText, dayText, words } from "../words.ts";
+
+/** Reads the filters from a query. The desk ignores values that it does not know. */
+export function casesSearchOf(query: URLSearchParams): CasesSearch {
+  const field = (name: string) => query.get(name)?.trim().slice(0, 200) || undefined;
+  return {
+    lender: field("lender"),
+    status: field("status"),
+    holder: field("holder"),
+    dpd: field("dpd"),
+    text: field("text"),
+    after: field("after"),
+  };
+}
+
+/** The cases of a lender, with filters. */
+export function casesPage(home: string, search: CasesSearch, page: CasesPage): PageContent {
+  const { lenderCodes, lenderCode, statuses, dpds } = page;
+  const at = { home, path: "/cases" };
+  const { after: _, ...kept } = { ...search, lender: lenderCode };
+  return {
+    title: "Cases",
+    main: html`<h1>Cases</h1>
+      <form method="get" action="${home}/cases" class="choice">
+        ${lenderField(lenderCodes, lenderCode)} ${textField("Loan or name", search.text)}
+        ${(["status", "dpd", "holder"] as const).map((name) =>
+          search[name] === undefined ? "" : html`<input type="hidden" name="${name}" value="${search[name]}" />`,
+        )}
+        <button type="submit" class="plain">Show</button>
+      </form>
+      ${choices(at, {
+        label: "Status",
+        chosen: search.status,
+        options: statuses.map((status) => [status, words(status)]),
+        queryOf: (status) => queryText({ ...kept, status }),
+      })}
+      ${choices(at, {
+        label: "Days past due",
+        chosen: search.dpd,
+        options: dpds.map((dpd) => [dpd, words(dpd)]),
+        queryOf: (dpd) => queryText({ ...kept, dpd }),
+      })}
+      ${choices(at, {
+        label: "Holder",
+        chosen: search.holder,
+        options: [["none", "Unassigned"], ...otherHolder(search.holder)],
+        queryOf: (holder) => queryText({ ...kept, holder }),
+      })}
+      ${lenderCode === undefined ? noLender(lenderCodes) : tableOf(home, page)}
+      ${page.next === null ? "" : nextPage(at, { ...kept, after: page.next }, page.isFull ? "Next page" : "Continue the search")}`,
+  };
+}
+
+function otherHolder(holder: string | undefined): [string, string][] {
+  return holder === undefined || holder === "none" ? [] : [[holder, "One field partner"]];
+}
+
+function noLender(codes: readonly string[]): Html {
+  return html`<p role="status" class="empty">
+    ${codes.length === 0 ? "There is no lender yet." : "There is no such lender."}
+  </p>`;
+}
+
+function tableOf(home: string, { cases, timeZone, next }: CasesPage): Html {
+  const none = next === null ? "No case matches." : "No case matches so far. Continue the search to see more.";
+  return html`<p class="about">In the order of their import. Times in ${timeZone}.</p>
+    ${listTable({
+      label: "Cases",
+      items: cases,
+      none,
+      columns: [
+        {
+          label: "Borrower",
+          cell: ({ lenderCode, sourceLoanNumber, borrowerName }) =>
+            html`<a href="${home}/cases/${encodeURIComponent(lenderCode)}/${encodeURIComponent(sourceLoanNumber)}"
+                >${borrowerName || "Erased"}</a
+              >
+              <small>${sourceLoanNumber}</small>`,
+        },
+        { label: "Status", cell: ({ status }) => html`<span class="state">${words(status)}</span>` },
+        {
+          label: "Outstanding",
+          isNumber: true,
+          cell: ({ outstandingAmount: amount, currency }) => amountsText([{ amount, currency }]),
+        },
+        { label: "Days past due", isNumber: true, cell: ({ dpd }) => (dpd === null ? "–" : String(dpd)) },
+        {
+          label: "Field partner",
+          cell: ({ fieldPartnerId: id, fieldPartnerName: name }) =>
+            id === null ? "Nobody" : html`<a href="${home}/field-partners/${id}">${name ?? id}</a>`,
+        },
+        { label: "Promise", cell: ({ promiseDueOn: day }) => (day === null ? "–" : dayText(day)) },
+        { label: "Last visit", cell: ({ lastVisit }) => lastVisit ?? "–" },
+      ],
+    })}`;
+}
