@@ -104,6 +104,7 @@ const ACTS: readonly (readonly [command: string, act: Act])[] = [
   ["field-partner suspend", { act: "field_partner.suspended", args: ({ ravi }) => [ravi, ...REASON] }],
   ["field-partner resume", { act: "field_partner.resumed", args: ({ ravi }) => [ravi, ...REASON] }],
   ["operator link", { act: "operator.link_created", args: () => ["--name", "Meera", "--role", "viewer"] }],
+  ["lender portal-link", { act: "operator.link_created", args: () => [LENDER, "--name", "Ravi"] }],
   ["operator revoke", { act: "operator.revoked", args: () => ["Meera", ...REASON] }],
   ["case import", { act: "case_file.imported", args: ({ cases }) => [cases, "--lender", LENDER, "--yes"] }],
   ["case assign", { act: "case.assign", args: ({ asha }) => [LENDER, "LN-2", asha] }],

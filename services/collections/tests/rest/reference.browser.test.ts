@@ -69,7 +69,7 @@ describe("the API reference", () => {
       if (!pages.has(path)) pages.set(path, await (await fetch(service.url + path)).text());
       expect(pages.get(path)).toContain(`<h2 id="${id}">`);
     }
-    expect(pages.size).toBe(7);
+    expect(pages.size).toBe(8);
   });
 
   test("shows the parameters, the body, the answers and the error codes of an operation", async () => {
