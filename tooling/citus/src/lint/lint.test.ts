@@ -46,7 +46,6 @@ test("no function that the coordinator calls breaks a rule of Citus", async () =
 test("the registry contains the statements of every package that has a schema", () => {
   const packages = new Set(registry.statements.map(({ name }) => name.split(".")[0]!.replaceAll("-", "_")));
   const names = registry.schemas.map(({ name }) => name);
-  // Operators are read and written only by MikroORM.
   expect(names.filter((name) => !packages.has(name))).toEqual(["flows"]);
 });
 
