@@ -39,7 +39,7 @@ export { type ClientOptions, CollectionsClient, type ImportOptions, type ReplayO
 export { expressHandler, type NodeRequest, type NodeResponse } from "./express-handler.ts";
 export { fetchHandler } from "./fetch-handler.ts";
 export type { CaseFilter, CasePage, ListedCase, ListedPayment, PaymentFilter, PaymentPage } from "./lists.ts";
-export { MemoryStorage } from "./memory-storage.ts";
+export { MemoryStorage } from "./storage/memory-storage.ts";
 export {
   type Booking,
   type CapturedPayment,
@@ -60,7 +60,7 @@ export {
   type SqlClient,
   type SqlPool,
   type SqlTransactions,
-} from "./postgres-storage.ts";
+} from "./storage/postgres-storage.ts";
 export {
   createReceiver,
   type LoanUpdate,
@@ -71,7 +71,7 @@ export {
   type ReceiverOptions,
 } from "./receiver.ts";
 export { ReceiverError } from "./receiver-error.ts";
-export type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
+export type { EventKey, LockedLoan, ReceiverStorage } from "./storage/receiver-storage.ts";
 export type {
   DifferingPayment,
   MissingPayment,

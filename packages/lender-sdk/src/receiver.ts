@@ -1,7 +1,7 @@
 import type { CaseSnapshot, LoanState } from "./case-snapshot.ts";
 import { orderOf, stateOf } from "./loan-order.ts";
 import { ReceiverError } from "./receiver-error.ts";
-import type { LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
+import type { LockedLoan, ReceiverStorage } from "./storage/receiver-storage.ts";
 import { type ReceivedRequest, type Secrets, verifyRequest } from "./verify-request.ts";
 import { type LoanEvent, MalformedEventError, readEvent, type WebhookBody } from "./webhook-event.ts";
 

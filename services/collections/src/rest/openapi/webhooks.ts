@@ -15,7 +15,7 @@ import { CASE_ID, fieldPartner, paymentCollected, paymentReversal, ping, VISIT_I
 import { dispositionAnswer } from "../v1/get-case.ts";
 import { changeAnswer } from "../v1/import-answer.ts";
 import { importResultExample } from "../v1/import-examples.ts";
-import { paymentReversalAnswer } from "../v1/payment-reversal.ts";
+import { paymentReversalAnswer } from "../endpoint/payment-reversal-answer.ts";
 
 /** A kind of event, as the OpenAPI document describes it. */
 export interface EventKind {

@@ -3,7 +3,7 @@ import { PAYMENT_MODES } from "@collections/flows";
 import { z } from "zod";
 import { amountAnswer, instantAnswer } from "../endpoint/answer-parts.ts";
 import { capturedPayment, RECORDED_AT } from "./examples.ts";
-import { paymentReversalAnswer } from "./payment-reversal.ts";
+import { paymentReversalAnswer } from "../endpoint/payment-reversal-answer.ts";
 
 export const attributionAnswer = z.enum(["exact", "inferred", "none"] satisfies Booking["attribution"][]).meta({
   description:

@@ -22,7 +22,7 @@ import { jsonObject } from "../reading/json-body.ts";
 import { instant, text } from "../reading/wire-types.ts";
 import { CASE_ID, paymentReversal, REVERSAL_RECORDED_AT } from "./examples.ts";
 import { couldBeLoan, LOAN, loanNotFound } from "./loan-in-path.ts";
-import { paymentReversalAnswer } from "./payment-reversal.ts";
+import { paymentReversalAnswer } from "../endpoint/payment-reversal-answer.ts";
 
 const AMOUNT_KEYS = new Set(["amount"]);
 

@@ -1,6 +1,6 @@
 import { REVERSAL_REASONS } from "@collections/bookings";
 import { z } from "zod";
-import { amountAnswer, instantAnswer } from "../endpoint/answer-parts.ts";
+import { amountAnswer, instantAnswer } from "./answer-parts.ts";
 
 /** The fields of a reversal, as it was recorded. */
 export const paymentReversalAnswer = {

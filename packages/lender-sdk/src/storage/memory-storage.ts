@@ -1,4 +1,4 @@
-import { OneAtATime } from "./one-at-a-time.ts";
+import { OneAtATime } from "../one-at-a-time.ts";
 import type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 
 /**
