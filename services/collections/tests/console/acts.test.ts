@@ -130,14 +130,32 @@ describe("a form", () => {
     const path = `/console/cases/${code}/C-1/hold`;
     const fields = { ...fieldsIn(await visitor.get(path)), reason: "Dispute" };
     const answers = await Promise.all(Array.from({ length: 4 }, () => visitor.post(path, fields)));
-    expect(answers.map(({ status, headers }) => [status, headers.get("location")])).toEqual(
-      Array.from({ length: 4 }, () => [303, `/console/cases/${code}/C-1?done=hold`]),
+    const page = `/console/cases/${code}/C-1`;
+    expect(answers.map(({ status, headers }) => `${status} ${headers.get("location")}`).toSorted()).toEqual(
+      [page, page, page, `${page}?done=hold`].map((location) => `303 ${location}`),
     );
     await sendForm(`/console/cases/${code}/C-1/release`, {});
-    expect(await visitor.post(path, fields)).toMatchObject({ status: 303 });
+    const repeat = await visitor.post(path, fields);
+    expect([repeat.status, repeat.headers.get("location")]).toEqual([303, page]);
     const { status, audit } = await shownCase("C-1");
     expect(status).toBe("new");
     expect(audit.filter(({ act }) => act === "case.hold")).toHaveLength(1);
+  });
+
+  test("that failed is not confirmed when it is sent again", async () => {
+    await imported("C-3");
+    const path = `/console/cases/${code}/C-3/hold`;
+    const fields = { ...fieldsIn(await visitor.get(path)), reason: "Dispute" };
+    const { pool } = service.app.database;
+    await pool.query("alter table cases.collection_case add constraint no_hold check (status <> 'on_hold') not valid");
+    try {
+      expect(await visitor.post(path, fields)).toMatchObject({ status: 503 });
+    } finally {
+      await pool.query("alter table cases.collection_case drop constraint no_hold");
+    }
+    const repeat = await visitor.post(path, fields);
+    expect([repeat.status, repeat.headers.get("location")]).toEqual([303, `/console/cases/${code}/C-3`]);
+    expect(await shownCase("C-3")).toMatchObject({ status: "new" });
   });
 
   test("without its id is refused, and changes nothing", async () => {

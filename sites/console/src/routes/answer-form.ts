@@ -11,13 +11,14 @@ export interface SentForm {
   readonly perform: () => Promise<ActOutcome>;
   /** The page with the form, the typed values and the problem. */
   readonly again: (problem: string) => Promise<PageContent> | PageContent;
-  /** The path to which the operator is redirected after the change. A repeat of the request is redirected there too. */
+  /** The path to which the operator is redirected after the change. Its query tells the page to confirm the change. */
   readonly doneAt: string;
 }
 
 /**
- * Answers a form. Performs the change once: a repeat of the request changes nothing and is redirected as the first. If the
- * change is refused, shows the form again with the problem and a new id.
+ * Answers a form. Performs the change at most once: a repeat of the request changes nothing. It leads to the same page
+ * without a confirmation, because the first request may have failed; the page shows the present state. If the change is
+ * refused, shows the form again with the problem and a new id.
  */
 export async function answerForm(
   { access, form }: Pick<SignedInVisit, "access" | "form">,
@@ -26,7 +27,7 @@ export async function answerForm(
   if (problem !== undefined) return { page: await again(problem), status: 422 };
   const formId = formIdIn(form);
   if (formId === undefined) return { page: await again("Send the form again: its id is missing."), status: 422 };
-  if (!(await access.useForm(formId))) return { redirectTo: doneAt };
+  if (!(await access.useForm(formId))) return { redirectTo: doneAt.split("?", 1)[0]! };
   const outcome = await perform();
   if (outcome.kind === "not_found")
     return { page: messagePage("Not found", "It does not exist any more."), status: 404 };
