@@ -8,9 +8,9 @@ export function deliveryPath(eventId: string): string {
   return `/deliveries/${encodeURIComponent(eventId)}`;
 }
 
-/** Returns the path of a form about a field partner below the path of the console. */
-export function personPath(fieldPartnerId: string, form: "phone" | "move"): string {
-  return `/field-partners/${encodeURIComponent(fieldPartnerId)}/${form}`;
+/** Returns the path of a field partner's page, or of a form about the field partner, below the path of the console. */
+export function personPath(fieldPartnerId: string, form?: "phone" | "move"): string {
+  return `/field-partners/${encodeURIComponent(fieldPartnerId)}${form === undefined ? "" : `/${form}`}`;
 }
 
 /** Returns a path with a query. */

@@ -2,6 +2,7 @@ import type { ConsoleOperator } from "../access.ts";
 import { CASE_ORDERS } from "../acts.ts";
 import type { CaseView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
+import { factList } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { words } from "../words.ts";
 import { messagePage } from "./message.ts";
@@ -26,15 +27,7 @@ export function casePage(
       <div class="case">
         <section class="panel">
           <h2>Case</h2>
-          <dl class="facts">
-            ${facts.map(
-              ([name, value]) =>
-                html`<div>
-                  <dt>${words(name)}</dt>
-                  <dd>${value}</dd>
-                </div>`,
-            )}
-          </dl>
+          ${factList(facts.map(([name, value]) => [words(name), value]))}
         </section>
         <section class="panel">
           <h2>Timeline</h2>

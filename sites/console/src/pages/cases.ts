@@ -1,6 +1,7 @@
 import { type Html, html } from "../html.ts";
 import { choices, lenderField, listTable, nextPage, queryText, textField } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
+import { personPath } from "../paths.ts";
 import type { CasesPage, CasesSearch } from "../reads/cases.ts";
 import { amountsText, dayText, words } from "../words.ts";
 
@@ -91,7 +92,7 @@ function tableOf(home: string, { cases, timeZone, next }: CasesPage): Html {
         {
           label: "Field partner",
           cell: ({ fieldPartnerId: id, fieldPartnerName: name }) =>
-            id === null ? "Nobody" : html`<a href="${home}/field-partners/${id}">${name ?? id}</a>`,
+            id === null ? "Nobody" : html`<a href="${home}${personPath(id)}">${name ?? id}</a>`,
         },
         { label: "Promise", cell: ({ promiseDueOn: day }) => (day === null ? "–" : dayText(day)) },
         { label: "Last visit", cell: ({ lastVisit }) => lastVisit ?? "–" },

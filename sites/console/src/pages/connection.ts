@@ -1,5 +1,6 @@
 import type { ConnectionPage } from "../desk.ts";
 import { type Html, html } from "../html.ts";
+import { factList } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { countText, words } from "../words.ts";
 
@@ -31,15 +32,7 @@ function partsOf(home: string, connection: NonNullable<ConnectionPage["connectio
     <div class="panels">
       <section class="panel">
         <h2>Callback <span class="state">${isHealthy ? "Healthy" : "Needs attention"}</span></h2>
-        <dl class="facts">
-          ${endpoint.map(
-            ([name, value]) =>
-              html`<div>
-                <dt>${words(name)}</dt>
-                <dd>${value}</dd>
-              </div>`,
-          )}
-        </dl>
+        ${factList(endpoint.map(([name, value]) => [words(name), value]))}
         <p class="about"><a href="${home}/deliveries">Deliveries</a></p>
       </section>
       <section class="panel">

@@ -1,6 +1,7 @@
 import { actForm, type Typed } from "../act-form.ts";
 import type { DeliveryView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
+import { factList } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { deliveryPath } from "../paths.ts";
 import { words } from "../words.ts";
@@ -27,15 +28,7 @@ export function deliveryPage(
       <div class="case">
         <section class="panel">
           <h2>Delivery</h2>
-          <dl class="facts">
-            ${facts.map(
-              ([name, value]) =>
-                html`<div>
-                  <dt>${words(name)}</dt>
-                  <dd>${value}</dd>
-                </div>`,
-            )}
-          </dl>
+          ${factList(facts.map(([name, value]) => [words(name), value]))}
           ${hidden && isReplayable ? replayForm(home, view, hidden, typed) : ""}
         </section>
         <section class="panel">

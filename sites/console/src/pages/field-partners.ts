@@ -38,7 +38,7 @@ export function peoplePage(home: string, { text, state }: PeopleSearch, { people
           {
             label: "Name",
             cell: ({ fieldPartnerId, displayName }) =>
-              html`<a href="${home}/field-partners/${fieldPartnerId}">${displayName}</a>`,
+              html`<a href="${home}${personPath(fieldPartnerId)}">${displayName}</a>`,
           },
           { label: "Phone", cell: ({ phone }) => phone },
           { label: "State", cell: (one) => html`<span class="state">${words(one.state)}</span>` },

@@ -1,6 +1,7 @@
 import { html } from "../html.ts";
 import { lenderField, listTable, nextPage } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
+import { personPath } from "../paths.ts";
 import type { MoneyPage, MoneySearch } from "../reads/money.ts";
 import { amountsText, countText, words } from "../words.ts";
 
@@ -28,7 +29,7 @@ export function moneyPage(home: string, { dueAfter, runsAfter }: MoneySearch, pa
             {
               label: "Field partner",
               cell: ({ fieldPartnerId, displayName }) =>
-                html`<a href="${home}/field-partners/${fieldPartnerId}">${displayName}</a>`,
+                html`<a href="${home}${personPath(fieldPartnerId)}">${displayName}</a>`,
             },
             { label: "State", cell: ({ state }) => html`<span class="state">${words(state)}</span>` },
             { label: "Earnings", isNumber: true, cell: ({ lines }) => countText(lines) },

@@ -3,7 +3,7 @@ import { actForm, type Typed } from "../act-form.ts";
 import type { MovePlan, PersonSummary } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
-import { personPath, withQuery } from "../paths.ts";
+import { personPath } from "../paths.ts";
 import { amountsText, countText } from "../words.ts";
 import { personChoice, type PersonSearch } from "./person-choice.ts";
 
@@ -76,7 +76,7 @@ function planOf(home: string, { from, to, plan, hidden, typed }: PlannedForm): H
       needsReason: true,
       reasonNote: "The audit keeps the reason. Each lender gets an event for each case.",
       button: assigned === 1 ? "Move 1 case" : `Move ${countText(assigned)} cases`,
-      back: withQuery("/search", { text: from.fieldPartnerId }),
+      back: personPath(from.fieldPartnerId),
     })}
     <h2>Somebody else</h2>`;
 }

@@ -16,7 +16,7 @@ interface OrderWords {
 const WORDS: Readonly<Record<CaseOrderKind, OrderWords>> = {
   unassign: {
     title: "Unassign the case",
-    effect: "The case is taken away from its field partner. Nobody visits the borrower until it is assigned again.",
+    effect: "The field partner loses the case. The borrower is not visited until the case is assigned again.",
     button: "Unassign the case",
     done: "The case is unassigned.",
     needsReason: false,

@@ -2,8 +2,7 @@ import { actForm, type Typed } from "../act-form.ts";
 import type { PersonSummary } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
-import { personPath, withQuery } from "../paths.ts";
-import { messagePage } from "./message.ts";
+import { personPath } from "../paths.ts";
 
 interface PhoneForm extends Typed {
   readonly hidden: Html;
@@ -46,13 +45,8 @@ export function phonePage(
         needsReason: true,
         reasonNote: "The audit keeps the reason.",
         button: "Change the phone number",
-        back: withQuery("/search", { text: fieldPartnerId }),
+        back: personPath(fieldPartnerId),
       })}
     </section>`,
   };
-}
-
-/** The page for a field partner who does not exist. */
-export function noPersonPage(): PageContent {
-  return messagePage("Field partner not found", "There is no such field partner. Search for a name or a phone.");
 }

@@ -1,6 +1,7 @@
 import type { Finding } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
+import { personPath } from "../paths.ts";
 import { words } from "../words.ts";
 
 /** A searched text, and what it names. `findings` is undefined for a text that cannot be searched. */
@@ -83,7 +84,7 @@ function result(home: string, { kind, lenderCode, id, sourceLoanNumber, state, l
 
 function personLinks(home: string, id: string): Html {
   return html`<p class="links">
-    <a href="${home}/field-partners/${encodeURIComponent(id)}/phone">New phone number</a>
-    <a href="${home}/field-partners/${encodeURIComponent(id)}/move">Move all cases</a>
+    <a href="${home}${personPath(id, "phone")}">New phone number</a>
+    <a href="${home}${personPath(id, "move")}">Move all cases</a>
   </p>`;
 }

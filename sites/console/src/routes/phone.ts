@@ -1,6 +1,7 @@
 import { reasonIn } from "../act-form.ts";
 import { answerForm } from "./answer-form.ts";
-import { noPersonPage, phonePage } from "../pages/phone.ts";
+import { noPersonPage } from "../pages/field-partners.ts";
+import { phonePage } from "../pages/phone.ts";
 import { personPath } from "../paths.ts";
 import { type ConsoleRoute, OPERATORS } from "../route.ts";
 
