@@ -281,7 +281,7 @@ export class CollectionsClient {
   }
 
   /**
-   * Creates a link with which somebody of your staff signs in to the portal once, within five minutes. A retry of the call
+   * Creates a link with which a person of your staff signs in to the portal once, within five minutes. A retry of the call
    * gets the same link.
    */
   createPortalLink(person: PortalPerson = {}, options?: CallOptions): Promise<PortalLink> {

@@ -147,7 +147,7 @@ describe("a link of a lender's staff", () => {
     expect([token.slice(0, 4), session.slice(0, 4)]).toEqual(["ppl_", "pps_"]);
   });
 
-  test("is the same for a repeat of its request, also after a change of keys", async () => {
+  test("is the same for a repeated request, even after the keys changed", async () => {
     const [secret, newer] = ["a", "b"].map((letter) => letter.repeat(43));
     const asked = (secrets: readonly string[]) =>
       transaction(database.em(), (tx) =>

@@ -62,7 +62,7 @@ export interface NewPortalLink {
 }
 
 /**
- * Creates a link with which somebody of a lender's staff signs in once. The session is restricted to the lender. Returns the
+ * Creates a link with which a person of a lender's staff signs in once. The session is restricted to the lender. Returns the
  * token for the URL, which cannot be read again later. Throws InvalidOperatorError.
  *
  * @example

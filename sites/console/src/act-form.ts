@@ -10,7 +10,7 @@ export function hiddenFields(sessionToken: string): Html {
     <input type="hidden" name="${FORM_ID}" value="${randomUUID()}" />`;
 }
 
-/** What an operator has typed into a form, and why the form was refused. */
+/** The values that an operator has typed into a form, and the reason why the form was refused. */
 export interface Typed {
   /** A sentence for people; undefined if the form was not sent yet. */
   readonly problem?: string | undefined;
@@ -26,7 +26,7 @@ export interface ActForm extends Typed {
   /** The fields of the form, except the reason. */
   readonly fields?: Html;
   readonly needsReason: boolean;
-  /** What the reason is for. */
+  /** A sentence that says who sees the reason. */
   readonly reasonNote: string;
   readonly button: string;
   /** The path of the page that the operator came from, below the path of the console. */

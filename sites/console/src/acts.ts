@@ -63,7 +63,7 @@ export interface MovedShare {
   readonly currency: string;
 }
 
-/** What moves do with the cases of one lender. */
+/** The result of moves of the cases of one lender. */
 export interface LenderMoves {
   readonly lenderCode: string;
   readonly assigned: number;

@@ -20,7 +20,7 @@ export interface ConsoleDesk {
   readonly cases: (search: CasesSearch) => Promise<CasesPage>;
   /** Returns a page of the field partners, in the order of their registration. */
   readonly fieldPartners: (search: PeopleSearch) => Promise<PeoplePage>;
-  /** Returns a field partner by the public id. Undefined if there is none. */
+  /** Returns a field partner by the public id. Undefined for an unknown id. */
   readonly fieldPartner: (id: string) => Promise<PersonView | undefined>;
   /** Returns a page of the lenders by code, after the lender with the code `after`. */
   readonly lenders: (after: string | undefined) => Promise<LendersPage>;
@@ -81,7 +81,7 @@ export interface PersonSummary {
   readonly openCases: number;
 }
 
-/** What a move would do at each lender. `version` changes when other cases would be moved. */
+/** The result that a move would have at each lender. `version` changes when other cases would be moved. */
 export type MovePlan =
   | { readonly kind: "planned"; readonly version: string; readonly lenders: readonly LenderMoves[] }
   | { readonly kind: "refused"; readonly detail: string };
@@ -143,7 +143,7 @@ export interface CaseView {
   readonly timeZone: string;
   readonly borrowerName: string;
   readonly erasedAt: string | null;
-  /** The name of the field partner that has the case; null if nobody has it. */
+  /** The name of the field partner that has the case; null if the case is not assigned. */
   readonly holderName: string | null;
   /** Whether the case can be assigned, and the orders that its state allows. */
   readonly allows: { readonly assign: boolean; readonly orders: readonly CaseOrderKind[] };

@@ -49,7 +49,7 @@ interface RouteForRoles extends AnyRoute {
   readonly answer: (visit: SignedInVisit) => Promise<RouteAnswer>;
 }
 
-/** The request of somebody who may see only one lender, or of an operator. The types permit nothing else. */
+/** The request of a person who sees only one lender, or of an operator. The types permit no read of other lenders. */
 export type LenderVisit = Omit<SignedInVisit, "desk" | "acts"> & {
   readonly desk: LenderDesk;
   readonly acts: LenderActs;

@@ -247,7 +247,7 @@ const selectStarted = statement(
    where id = any ($1::uuid[])`,
 );
 
-// Nobody knows when a person got a case who has lost it. `-infinity` stands for an unknown time, because min() would
+// The time when a person got a case that the person has lost is unknown. `-infinity` stands for it, because min() would
 // ignore a null.
 const selectHolders = statement(
   "cases.holders-of-cases",

@@ -16,8 +16,8 @@ export interface PayoutsDuePage {
   /** The maximum number of field partners, 1 or more. */
   readonly limit: number;
   /**
-   * The maximum number of searches, each through 200 field partners. After the last one, the page ends even if it is not
-   * full. By default it ends only if it is full.
+   * The maximum number of searches, each through 200 field partners. After the last search, the page ends even if it is not
+   * full. Default: no maximum.
    */
   readonly mostSearches?: number;
 }

@@ -70,7 +70,7 @@ export interface ReconcileRequest {
   readonly rows: Iterable<readonly CheckedPaymentRow[]> | AsyncIterable<readonly CheckedPaymentRow[]>;
   /** How many differences of each list are stored. All differences are counted. */
   readonly mostPerList: number;
-  /** What the audit records with the run, in the same transaction. Without it, the audit records nothing. */
+  /** The data that the audit records in the transaction of the run. Without data, the audit records nothing. */
   readonly audited?: Readonly<Record<string, unknown>> | undefined;
   /** Is filled by the run, for `confirmMissing`. */
   readonly known?: KnownSequences;

@@ -6,7 +6,7 @@ import type { UnavailableReason } from "../link/unavailable-reason.ts";
 const MAX_LINK_ID_CHARS = 128;
 const PRINTABLE = new RegExp(`^\\P{Cc}{1,${MAX_LINK_ID_CHARS}}$`, "u");
 
-/** The minted link, or why there is none. */
+/** The minted link, or the reason why no link was minted. */
 export type MintAnswer = { readonly minted: MintedLink } | UnavailableLink;
 
 /**

@@ -24,7 +24,7 @@ export async function caseOfLoan(em: EntityManager, lenders: readonly Lender[], 
   return history && { ...shownHistory(lender, history, { hasContact: false }), allows: allowedOn(history.theCase) };
 }
 
-/** Returns whether the state of a case allows an assignment to somebody else, and which other orders it allows. */
+/** Returns whether the state of a case allows a new assignment, and the other orders that it allows. */
 function allowedOn(theCase: Case) {
   const allows = (trigger: Parameters<typeof transition>[1]) => transition(theCase, trigger, new Date()).allowed;
   const orders = [

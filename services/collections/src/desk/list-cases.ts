@@ -16,7 +16,7 @@ const DPD_RANGES: Readonly<Record<string, { readonly from: number; readonly to: 
 };
 const PAGE_SIZE = 50;
 
-/** What a page of cases shows. An unknown value does not restrict it. */
+/** The filters of a page of cases. An unknown value does not restrict it. */
 export interface CasesWanted {
   readonly lender?: string | undefined;
   readonly status?: string | undefined;

@@ -10,7 +10,7 @@ import { openCases, shownPerson } from "./shown-person.ts";
 
 const PAGE_SIZE = 50;
 
-/** What a page of field partners shows. */
+/** The filters of a page of field partners. */
 export interface PeopleWanted {
   readonly text?: string | undefined;
   readonly state?: string | undefined;
@@ -40,7 +40,7 @@ export async function pageOfFieldPartners(em: EntityManager, { text, state, afte
   };
 }
 
-/** Returns a field partner as `field-partner show --json` does, with local times. Undefined if there is none. */
+/** Returns a field partner as `field-partner show --json` does, with local times. Undefined for an unknown id. */
 export async function fieldPartnerOf(em: EntityManager, given: string) {
   const id = parsePublicId("fp", given);
   const person = id === undefined ? null : await fieldPartnerById(em, id);

@@ -138,7 +138,7 @@ describe("the pages of field partners", () => {
     for (const page of [text, shown.text]) expect(page).not.toMatch(/\+91\d{10}/);
   });
 
-  test("say that nobody is found", async () => {
+  test("say that no field partner is found", async () => {
     expect((await visitor.get("/console/field-partners?text=Nobody%20here")).text).toContain(
       "No field partner matches.",
     );

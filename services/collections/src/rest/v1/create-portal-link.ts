@@ -37,7 +37,7 @@ const portalLinkExample = {
   expiresAt: "2026-12-03T05:25:00.000Z",
 };
 
-/** Creates a link with which somebody of the lender's staff signs in to the portal (contract: POST portal-links). */
+/** Creates a link with which a person of the lender's staff signs in to the portal (contract: POST portal-links). */
 export const createPortalLinkEndpoint: SignedEndpoint = {
   name: "portal-links",
   method: "POST",
