@@ -7,6 +7,7 @@ import { readCount } from "./terminal/read-options.ts";
 import { notFound } from "./terminal/refusal.ts";
 import { endProgress, showProgress } from "./terminal/terminal.ts";
 import { lenderNamed, withDatabase } from "./terminal/with-database.ts";
+import { counted } from "../desk/counted.ts";
 
 interface FindOptions {
   lender?: string;
@@ -43,7 +44,7 @@ async function run(text: string, { lender: code, limit, csv }: FindOptions): Pro
   const format = formatOf({ csv });
   await withDatabase(async ({ em }) => {
     const lenders = code === undefined ? await listLenders(em()) : [await lenderNamed(em(), code)];
-    const onProgress = (found: number) => showProgress(`Searching: ${found} cases found`);
+    const onProgress = (found: number) => showProgress(`Searching: found ${counted(found, "case")}`);
     const findings = await find(em(), text, { lenders, limit, onProgress });
     endProgress();
     if (findings.length === 0) throw notFound("result for", text);

@@ -264,7 +264,7 @@ describe("a file without a column for the moment of its balances", () => {
     await lender.confirm("N-1", { amount: 100, reference: "p", paidAt: new Date().toISOString(), mode: "upi" });
     const { stdout, stderr } = await cli(...importArgs(aFile(HEADER, ...rowsOf("N", 2)), "--yes"));
     expect(stderr).toMatch(line);
-    expect(stdout).toContain("Warnings: BALANCE_WITHOUT_AS_OF in 1 rows.");
+    expect(stdout).toContain("Warnings: BALANCE_WITHOUT_AS_OF in 1 row.");
   });
 
   test("needs no such line with --as-of, or without balances", async () => {

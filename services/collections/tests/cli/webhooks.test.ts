@@ -291,7 +291,7 @@ test("`delivery replay` sends one or many events again, after a dry run that cha
 
   const rest = await replay(...many, "--wait", "--reason", "the outage is over", "--json");
   expect(JSON.parse(rest.stdout)).toMatchObject({ state: "done", count: 1, done: 1, ratePerSecond: 50 });
-  expect(rest.stderr).toMatch(/^replay_\w{32} sends 1 events of \w+ again, 50 a second\.\n$/);
+  expect(rest.stderr).toMatch(/^replay_\w{32} sends 1 event of \w+ again, 50 a second\.\n$/);
   await lender.waitForEvents(() => received().length === 5);
   const again = received()
     .slice(-2)

@@ -19,6 +19,7 @@ import { CASES_OF_HOLDER, plannedMoves, UNBLOCKED } from "../../desk/move-plan.t
 import { assignmentText } from "./case-assign-words.ts";
 import { tellOutcome } from "./case-outcome.ts";
 import { caseSearchOf, type CaseSearchOptions, withCaseSearchOptions } from "./case-search-options.ts";
+import { counted } from "../../desk/counted.ts";
 
 interface AssignOptions extends CaseSearchOptions, TableOptions<MoveField> {
   file?: string;
@@ -183,7 +184,7 @@ async function searchedPlan(operator: Operator, lender: Lender, options: AssignO
   // A case on hold cannot be assigned. If a field partner holds the case, show it as refused, so that it is not forgotten.
   const status = options.status ?? (holder === "none" ? [...UNBLOCKED] : [...CASES_OF_HOLDER]);
   const search = caseSearchOf({ ...options, holder, status }, lender.timeZone);
-  const onProgress = (found: number) => showProgress(`Searching: ${found} cases found`);
+  const onProgress = (found: number) => showProgress(`Searching: found ${counted(found, "case")}`);
   const moves = await plannedMoves(operator.em(), lender, { search, people, by, onProgress });
   endProgress();
   const lines = moves.map((move) => ({ move }));
@@ -262,7 +263,7 @@ async function applyBatch(
     return [{ line: tally.done, cells: cellsOf(line), because }];
   });
   await rejectedFile?.write(rejectedFile.bytes, rejected);
-  showProgress(`${tally.done.toLocaleString("en")} cases ${dryRun ? "checked" : "processed"}`);
+  showProgress(`${counted(tally.done, "case")} ${dryRun ? "checked" : "processed"}`);
 }
 
 /** Returns the cells of a searched move: the loan, and who should have got its case. */

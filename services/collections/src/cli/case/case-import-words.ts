@@ -4,6 +4,7 @@ import type { FileOutcome } from "../../case-file/import-file.ts";
 import type { Example } from "../../case-file/tally.ts";
 import type { Columns } from "../../table-file/columns.ts";
 import { table } from "../terminal/with-database.ts";
+import { counted } from "../../desk/counted.ts";
 
 const KINDS = ["created", "reopened", "updated", "withdrawn"] as const;
 /**
@@ -23,7 +24,7 @@ export function differenceText(
 ): string {
   const { summary, examples, rejected, leftOut, warnings } = tally;
   const counts = Object.entries(summary).map(([name, count]) => [name, count.toLocaleString("en")]);
-  const warned = Object.entries(warnings).map(([code, count]) => `${code} in ${count.toLocaleString("en")} rows`);
+  const warned = Object.entries(warnings).map(([code, count]) => `${code} in ${counted(count, "row")}`);
   return [
     dryRun ? `What the file would change for ${lender.code}:` : `What the file has changed for ${lender.code}:`,
     table(counts),

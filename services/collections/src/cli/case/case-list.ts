@@ -12,6 +12,7 @@ import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 import { caseSearchOf, type CaseSearchOptions, withCaseSearchOptions } from "./case-search-options.ts";
+import { counted } from "../../desk/counted.ts";
 
 interface ListOptions extends CaseSearchOptions, PageOptions<PlaceInSearch> {
   lender?: string;
@@ -55,7 +56,7 @@ async function list({ limit, cursor, csv, withContact, reason, lender: code, ...
       lenders,
       after: cursor ?? null,
       limit,
-      onProgress: (found) => showProgress(`Searching: ${found} cases found`),
+      onProgress: (found) => showProgress(`Searching: found ${counted(found, "case")}`),
     });
     endProgress();
     if (withContact) await recordContacts(operator, items, reason!);

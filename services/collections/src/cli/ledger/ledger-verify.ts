@@ -17,6 +17,7 @@ import { anchorLines } from "./anchor-lines.ts";
 import { EXIT } from "../terminal/refusal.ts";
 import { endProgress, showProgress } from "../terminal/terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+import { counted } from "../../desk/counted.ts";
 
 /** `ledger verify`: checks the books, and shows which part of them the given anchors prove. */
 export function verifyCommand(): Command {
@@ -127,7 +128,11 @@ function reportOf(
   const proven = anchors?.proven.map((one) => shownBook(one, codes));
   const notProven = proven === undefined ? withoutAnchor : proven.flatMap(notProvenOf);
   const { counts } = books;
-  const checked = `${counts.transfers} transfers, ${counts.bookings} bookings, ${counts.events} events`;
+  const checked = [
+    counted(counts.transfers, "transfer"),
+    counted(counts.bookings, "booking"),
+    counted(counts.events, "event"),
+  ].join(", ");
   const found = problems.map(({ code: problem, table: name, id, detail }) => `${problem} ${name} ${id}: ${detail}`);
   const json = {
     ...books,
@@ -140,7 +145,7 @@ function reportOf(
   };
   const verdict = json.ok
     ? [`The books are correct: ${checked}.`]
-    : [`${totalProblems} problems in ${checked}:`, ...found];
+    : [`${counted(totalProblems, "problem")} in ${checked}:`, ...found];
   const lines = [
     ...verdict,
     ...anchorText(anchors, proven),
@@ -178,14 +183,14 @@ function shownBook({ book: lenderId, ...proven }: ProvenBook, codes: ReadonlyMap
 
 function anchorText(anchors: AnchorVerification | undefined, proven: readonly ShownBook[] = []): string[] {
   if (anchors === undefined) return [];
-  const torn = anchors.tornLines === 0 ? "" : ` ${anchors.tornLines} half-written lines were skipped.`;
+  const torn = anchors.tornLines === 0 ? "" : ` Skipped ${counted(anchors.tornLines, "half-written line")}.`;
   const rows = proven.map(({ lenderId, lenderCode, block, chainedAt, anchoredAt }) => [
     lenderCode ?? lenderId,
     block === null ? "-" : String(block),
     ...[chainedAt, anchoredAt].map((at) => (at ? momentText(at, machineTimeZone()) : "-")),
   ]);
   return [
-    `${anchors.anchors} anchors with a valid signature were compared.${torn} They prove:`,
+    `Compared ${counted(anchors.anchors, "anchor")} with a valid signature.${torn} Proven:`,
     table([["LENDER", "UP TO BLOCK", "OF", "ANCHORED"], ...rows]),
   ];
 }

@@ -18,6 +18,7 @@ import { formatOf, pageOf, type PageOptions, printPage, withPageOptions } from "
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { answer, idOf, withDatabase } from "../terminal/with-database.ts";
+import { counted } from "../../desk/counted.ts";
 
 interface LinkOptions {
   name: string;
@@ -145,7 +146,10 @@ async function revoke(given: string, { session, reason }: RevokeOptions): Promis
       const what = session === undefined ? "open session and no unused link" : `open session ${session}`;
       throw new Refusal("OPERATOR_NOT_FOUND", `There is no ${what} of the operator ${name}.`, EXIT.notFound);
     }
-    answer({ name, ...revoked }, `Ended ${sessions} sessions and ${links} unused links of ${name}.`);
+    answer(
+      { name, ...revoked },
+      `Ended ${counted(sessions, "session")} and ${counted(links, "unused link")} of ${name}.`,
+    );
   });
 }
 

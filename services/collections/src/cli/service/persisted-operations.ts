@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT, Refusal } from "../terminal/refusal.ts";
 import { answer } from "../terminal/with-database.ts";
+import { counted } from "../../desk/counted.ts";
 
 /**
  * `persisted-operations …`: registers GraphQL documents, so that the app can send a document's hash instead of its
@@ -39,7 +40,10 @@ async function make(paths: string[], out: string): Promise<void> {
   writeFileSync(out, `${JSON.stringify(registered, null, 2)}\n`);
   const operations = documents.map(({ file, text }) => ({ file, sha256: hashOf(text) }));
   const lines = operations.map(({ file, sha256 }) => `${sha256}  ${file}`);
-  answer({ out, operations }, [...lines, `${operations.length} GraphQL documents are in ${out}.`].join("\n"));
+  answer(
+    { out, operations },
+    [...lines, `Wrote ${counted(operations.length, "GraphQL document")} to ${out}.`].join("\n"),
+  );
 }
 
 /** Returns the path of a file, or the paths of all `.graphql` files in a folder and its subfolders. */

@@ -4,6 +4,7 @@ import type { AmountRange } from "../../table-file/column-reading.ts";
 import { separatorName } from "../../table-file/columns.ts";
 import type { SurveyedColumn, SurveyedFile } from "../../table-file/survey.ts";
 import { table } from "./with-database.ts";
+import { counted } from "../../desk/counted.ts";
 
 const DECIDED_BY = {
   cells: "as its cells show",
@@ -21,7 +22,7 @@ export function surveyText({ file, columns, surveyed, skipped, warnings }: Surve
     : `${encoding.toUpperCase()}, cells separated by ${separatorName(separator)}${header}`;
   const read = surveyed.flatMap(surveyedLines);
   return [
-    `${rows.toLocaleString("en")} rows; ${how}.`,
+    `${counted(rows, "row")}; ${how}.`,
     table([["COLUMN", "FIELD"], ...columns.used.map(({ name, target }) => [name, target])]),
     ...(columns.unknown.length > 0
       ? [`Ignored columns: ${columns.unknown.join(", ")}. To read one, add --map "Column=field".`]

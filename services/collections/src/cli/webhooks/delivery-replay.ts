@@ -22,6 +22,7 @@ import { formatOf, type PageOptions, printPage, withPageOptions } from "../termi
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
 import { endProgress, showProgress, tell } from "../terminal/terminal.ts";
 import { answer, idOf, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
+import { counted } from "../../desk/counted.ts";
 
 const STATES = ["parked", "delivered"] as const satisfies ReplayableState[];
 const POLL_EVERY_MS = 500;
@@ -139,7 +140,7 @@ async function preview({ em }: Operator, lender: Lender, filter: ReplayFilter): 
   const count = await previewReplay(em(), lender.id, filter);
   answer(
     { lenderCode: lender.code, dryRun: true, count },
-    `${count} events of ${lender.code} would be sent again. Nothing was changed.`,
+    `${counted(count, "event")} of ${lender.code} would be sent again. Nothing was changed.`,
   );
 }
 
@@ -158,12 +159,15 @@ async function replayMany(
     return running;
   });
   const replayId = publicId("replay", started.id);
-  const sends = `sends ${started.total} events of ${lender.code} again, ${started.ratePerSecond} a second`;
+  const sends = `sends ${counted(started.total, "event")} of ${lender.code} again, ${started.ratePerSecond} a second`;
   const text = started.id === id ? `${replayId} ${sends}.` : `${replayId} is already running: it ${sends}.`;
   if (!waits) return answer(shownReplay(started, lender.code), text);
   tell(text);
   const ended = await untilEnded(operator, started);
-  answer(shownReplay(ended, lender.code), `${replayId} is ${ended.state}: ${ended.done} of ${ended.total} events.`);
+  answer(
+    shownReplay(ended, lender.code),
+    `${replayId} is ${ended.state}: ${ended.done} of ${counted(ended.total, "event")}.`,
+  );
   if (ended.state === "cancelled") process.exitCode = EXIT.refused;
 }
 
@@ -229,7 +233,7 @@ async function cancel({ em }: Operator, given: string, reason: string): Promise<
       return cancelled;
     });
     const words = `${publicId("replay", id)} ${before.state === "running" ? "is" : "was already"} ${after.state}`;
-    return answer(shownReplay(after, lender.code), `${words}: ${after.done} of ${after.total} events.`);
+    return answer(shownReplay(after, lender.code), `${words}: ${after.done} of ${counted(after.total, "event")}.`);
   }
   throw notFound("replay", given);
 }
