@@ -51,6 +51,7 @@ export {
 export { paymentsByReference, type ReferenceSearch, reversalsByReference } from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export { hasPayment } from "./books/has-payment.ts";
+export { latestBookings, type LatestBefore, latestReversals } from "./books/latest.ts";
 export {
   adjustment,
   type CaseChange,

@@ -97,7 +97,7 @@ export {
   type RecordedImport,
   type RefusedRow,
 } from "./import/import-run.ts";
-export { type InstantReading, readInstant } from "./fields/instant.ts";
+export { isDay, type InstantReading, readInstant } from "./fields/instant.ts";
 export {
   type FreeCases,
   lockCase,

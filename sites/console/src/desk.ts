@@ -3,6 +3,13 @@ import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
 import type { MoneyPage, MoneySearch } from "./reads/money.ts";
+import type { PaymentsPage, PaymentsSearch } from "./reads/payments.ts";
+import type {
+  DifferencesSearch,
+  ReconciliationsPage,
+  ReconciliationsSearch,
+  ReconciliationView,
+} from "./reads/reconciliations.ts";
 import type { SystemPage } from "./reads/system.ts";
 
 /**
@@ -26,7 +33,13 @@ export interface ConsoleDesk {
   readonly lenders: (after: string | undefined) => Promise<LendersPage>;
   /** Returns a lender, with its deliveries before the event `before`. Undefined if there is no such lender. */
   readonly lender: (code: string, before: string | undefined) => Promise<LenderView | undefined>;
-  /** Returns the payouts that are due, and the reconciliations of a lender. */
+  /** Returns a page of the payments or reversals of a lender: of `search.lender`, or of the first. */
+  readonly payments: (search: PaymentsSearch) => Promise<PaymentsPage>;
+  /** Returns a page of the stored reconciliations of a lender: of `search.lender`, or of the first. */
+  readonly reconciliations: (search: ReconciliationsSearch) => Promise<ReconciliationsPage>;
+  /** Returns a stored reconciliation. Undefined if there is no such lender or reconciliation. */
+  readonly reconciliation: (search: DifferencesSearch) => Promise<ReconciliationView | undefined>;
+  /** Returns a page of the payouts that are due. */
   readonly money: (search: MoneySearch) => Promise<MoneyPage>;
   /** Returns the versions, and a report of `doctor` that all pages share. */
   readonly system: () => Promise<SystemPage>;
@@ -47,7 +60,19 @@ export interface ConsoleDesk {
 }
 
 /** The reads of pages for a lender's staff. The service restricts them to the lender, in one place for all of them. */
-export type LenderDesk = Pick<ConsoleDesk, "figures" | "find" | "caseOf" | "deliveries" | "delivery" | "connection">;
+export type LenderDesk = Pick<
+  ConsoleDesk,
+  | "figures"
+  | "find"
+  | "cases"
+  | "caseOf"
+  | "payments"
+  | "reconciliations"
+  | "reconciliation"
+  | "deliveries"
+  | "delivery"
+  | "connection"
+>;
 
 /** The callback and the API keys of a lender. */
 export interface ConnectionPage {

@@ -57,17 +57,19 @@ export function choices(
   { home, path }: PagePath,
   filter: {
     readonly label: string;
+    /** The label of no choice, by default All; null if there has to be a choice. */
+    readonly all?: string | null;
     readonly chosen: string | undefined;
     readonly options: readonly (readonly [value: string, label: string])[];
     readonly queryOf: (value: string | undefined) => string;
   },
 ): Html {
-  const { label, chosen, options, queryOf } = filter;
+  const { label, all = "All", chosen, options, queryOf } = filter;
   const link = (value: string | undefined, text: string) =>
     html`<a href="${home}${path}?${queryOf(value)}" aria-current="${value === chosen ? "true" : "false"}">${text}</a>`;
   return html`<div class="choices" role="group" aria-label="${label}">
     <span aria-hidden="true">${label}</span>
-    ${link(undefined, "All")} ${options.map(([value, text]) => link(value, text))}
+    ${all === null ? "" : link(undefined, all)} ${options.map(([value, text]) => link(value, text))}
   </div>`;
 }
 

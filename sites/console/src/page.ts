@@ -21,7 +21,9 @@ export interface PageFrame {
 const MENU = [
   { path: "", label: "Today", isForLenders: true },
   { path: "/search", label: "Search", isForLenders: true },
-  { path: "/cases", label: "Cases", isForLenders: false },
+  { path: "/cases", label: "Cases", isForLenders: true },
+  { path: "/payments", label: "Payments", isForLenders: true },
+  { path: "/reconciliations", label: "Reconciliations", isForLenders: true },
   { path: "/field-partners", label: "Field partners", isForLenders: false },
   { path: "/lenders", label: "Lenders", isForLenders: false },
   { path: "/deliveries", label: "Deliveries", isForLenders: true },

@@ -13,6 +13,11 @@ export function personPath(fieldPartnerId: string, form?: "phone" | "move"): str
   return `/field-partners/${encodeURIComponent(fieldPartnerId)}${form === undefined ? "" : `/${form}`}`;
 }
 
+/** Returns the path of a reconciliation's page below the path of the console. */
+export function reconciliationPath(lenderCode: string, runId: string): string {
+  return `/reconciliations/${encodeURIComponent(lenderCode)}/${encodeURIComponent(runId)}`;
+}
+
 /** Returns a path with a query. */
 export function withQuery(path: string, query: Record<string, string>): string {
   return `${path}?${new URLSearchParams(query).toString()}`;

@@ -15,6 +15,7 @@ import { CASE_ORDER_ROUTES } from "./routes/case-orders.ts";
 import { CONNECTION_ROUTES } from "./routes/connection.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
+import { PAYMENT_ROUTES } from "./routes/payments.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
@@ -81,9 +82,10 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/cases",
     roles: EVERYBODY,
-    async answer({ desk, home, query }) {
+    isForLenders: true,
+    async answer({ desk, home, operator, query }) {
       const search = casesSearchOf(query);
-      return { page: casesPage(home, search, await desk.cases(search)) };
+      return { page: casesPage(home, search, { page: await desk.cases(search), operator }) };
     },
   },
   {
@@ -126,8 +128,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     path: "/money",
     roles: EVERYBODY,
     async answer({ desk, home, query }) {
-      const search = moneySearchOf(query);
-      return { page: moneyPage(home, search, await desk.money(search)) };
+      return { page: moneyPage(home, await desk.money(moneySearchOf(query))) };
     },
   },
   {
@@ -158,6 +159,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
       return { page: auditPage(home, search, await desk.audit(search)) };
     },
   },
+  ...PAYMENT_ROUTES,
   ...ASSIGN_ROUTES,
   ...CASE_ORDER_ROUTES,
   ...CONNECTION_ROUTES,

@@ -30,7 +30,13 @@ export function readInstant(text: string): InstantReading {
   return Number.isNaN(instant.getTime()) ? invalid(text) : { instant };
 }
 
-/** Tells whether the text is a calendar day, `YYYY-MM-DD`, between 1900 and 2199. */
+/**
+ * Tells whether the text is a calendar day, `YYYY-MM-DD`, between 1900 and 2199.
+ *
+ * @example
+ * isDay("2026-02-28"); // true
+ * isDay("2026-02-30"); // false
+ */
 export function isDay(text: string): boolean {
   const match = DAY.exec(text);
   if (match === null) return false;

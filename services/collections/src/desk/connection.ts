@@ -2,6 +2,7 @@ import type { EntityManager } from "@collections/database";
 import { keysOf, type Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { type EndpointStatus, endpointOf } from "@collections/webhooks";
+import { chosenLender } from "./chosen-lender.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -11,12 +12,8 @@ export async function connectionOfChosen(
   given: readonly Lender[],
   { code, now }: { readonly code: string | undefined; readonly now: Date },
 ) {
-  const lenders = given.toSorted((a, b) => (a.code < b.code ? -1 : 1));
-  const chosen = code === undefined ? lenders[0] : lenders.find((lender) => lender.code === code);
-  return {
-    lenderCodes: lenders.map((lender) => lender.code),
-    connection: chosen && (await connectionOf(em, chosen, now)),
-  };
+  const { lenderCodes, lender } = chosenLender(given, code);
+  return { lenderCodes, connection: lender && (await connectionOf(em, lender, now)) };
 }
 
 async function connectionOf(em: EntityManager, lender: Lender, now: Date) {

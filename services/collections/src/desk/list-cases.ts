@@ -1,8 +1,9 @@
 import { CASE_STATUSES, type CaseSearch, searchCases } from "@collections/cases";
 import { BEFORE_ALL_IDS, type EntityManager, parsePublicId, publicId } from "@collections/database";
 import { fieldPartnersByIds } from "@collections/field-partners";
-import { type Lender, listLenders } from "@collections/lenders";
+import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
+import { chosenLender } from "./chosen-lender.ts";
 import { shownCase } from "./shown-case.ts";
 import { searchText } from "./findings.ts";
 
@@ -29,14 +30,13 @@ export interface CasesWanted {
 }
 
 /**
- * Returns a page of a lender's cases, with one search. So the page may end before it is full: `next` continues the
+ * Returns a page of the cases of one of some lenders, with one search. So the page may end before it is full: `next` continues the
  * search. `isComplete` is false then.
  */
-export async function pageOfCases(em: EntityManager, wanted: CasesWanted) {
-  const lenders = await listLenders(em);
-  const lender = wanted.lender === undefined ? lenders[0] : lenders.find(({ code }) => code === wanted.lender);
+export async function pageOfCases(em: EntityManager, given: readonly Lender[], wanted: CasesWanted) {
+  const { lenderCodes, lender } = chosenLender(given, wanted.lender);
   const choices = {
-    lenderCodes: lenders.map(({ code }) => code),
+    lenderCodes,
     statuses: CASE_STATUSES,
     dpds: Object.keys(DPD_RANGES),
   };

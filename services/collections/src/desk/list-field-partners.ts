@@ -5,7 +5,7 @@ import { fieldPartnerById, openSessionsOf, searchFieldPartners } from "@collecti
 import { listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { searchText } from "./findings.ts";
-import { payable } from "./payable.ts";
+import { payable } from "./money/payable.ts";
 import { openCases, shownPerson } from "./shown-person.ts";
 
 const PAGE_SIZE = 50;

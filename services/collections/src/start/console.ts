@@ -31,7 +31,9 @@ import { peopleNamed, personNamed } from "../desk/people.ts";
 import { pageOfCases } from "../desk/list-cases.ts";
 import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
 import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
-import { pageOfMoney } from "../desk/money-due.ts";
+import { pageOfMoney } from "../desk/money/money-due.ts";
+import { pageOfPayments } from "../desk/money/payments.ts";
+import { pageOfReconciliations, reconciliationPage } from "../desk/money/reconciliations.ts";
 import { systemReading } from "../desk/system.ts";
 
 /** Returns the operators' console with the reads and the changes of the command line. */
@@ -115,7 +117,10 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
       const holderName = shown.fieldPartner && (shown.fieldPartner.displayName ?? shown.fieldPartner.id);
       return { ...shown, holderName, facts: factsOf(shown, local), timeline };
     },
-    cases: (search) => pageOfCases(em(), search),
+    cases: async (search) => pageOfCases(em(), await lenders(), search),
+    payments: async (search) => pageOfPayments(em(), await lenders(), search),
+    reconciliations: async (search) => pageOfReconciliations(em(), await lenders(), search),
+    reconciliation: async (search) => reconciliationPage(em(), await lenders(), search),
     fieldPartners: (search) => pageOfFieldPartners(em(), search),
     fieldPartner: (id) => fieldPartnerOf(em(), id),
     lenders: (after) => pageOfLenders(em(), after),

@@ -3,6 +3,7 @@ import { publicId, transaction } from "@collections/database";
 import { OPERATOR_ROLES, revokeOperator } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aReconciliation } from "./fixtures/a-reconciliation.ts";
 import { aLenderVisitor, aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
 
 /**
@@ -42,6 +43,7 @@ beforeAll(async () => {
     ":token": "unknown",
     ":lender": lender.code,
     ":loan": "LN-1",
+    ":run": await aReconciliation(lender),
     ":event": publicId("evt", rows[0]!.id),
     ":person": publicId("fp", (await aFieldPartner(service)).id),
   };
@@ -92,7 +94,8 @@ function statusesOf({ roles, method, path, isForLenders }: Route, who: Who): rea
   if (who === "nobody" || who === "revoked session" || who === "expired link") return [401];
   if (method === "post" && who === "form of another session") return [403];
   if (who === "the lender's staff") return isForLenders ? [200, 303, 422] : [404];
-  if (who === "another lender's staff") return isForLenders && !/:(?:loan|event)/.test(path) ? [200, 303, 422] : [404];
+  if (who === "another lender's staff")
+    return isForLenders && !/:(?:loan|event|run)/.test(path) ? [200, 303, 422] : [404];
   const has: readonly ConsoleRole[] = OPERATOR_ROLES.some((role) => role === who)
     ? [who as ConsoleRole]
     : CONSOLE_ROLES;
@@ -129,7 +132,11 @@ test("a lender's staff reaches these pages and forms, and no other", () => {
     "POST /console/sign-out",
     "GET /console",
     "GET /console/search",
+    "GET /console/cases",
     "GET /console/cases/:lender/:loan",
+    "GET /console/payments",
+    "GET /console/reconciliations",
+    "GET /console/reconciliations/:lender/:run",
     "GET /console/connection",
     "GET /console/deliveries",
     "GET /console/deliveries/:event",

@@ -19,6 +19,8 @@ const TO = new Date(FROM.getTime() + DAY_MS);
 const HOUR_MS = 3_600_000;
 const BOUNDS = [firstIdAt(new Date(FROM.getTime() - HOUR_MS)), firstIdAt(new Date(TO.getTime() + HOUR_MS))];
 const MOST_BY_IDS = ROWS_A_DAY * (26 / 24);
+/** The number of rows that a list of the latest payments or reversals returns. */
+const LIST_LIMIT = 1_500;
 /** The maximum number of cases that a count of unassigned cases reads. */
 const MOST_CASES = 20_000;
 
@@ -26,6 +28,8 @@ const MOST_CASES = 20_000;
 const QUERIES: readonly [name: string, values: readonly unknown[], indexes: readonly string[], most: number][] = [
   ["ledger.payment-sums", [LENDER, ...BOUNDS, FROM, TO], ["payment_booking_pkey"], MOST_BY_IDS],
   ["ledger.reversal-sums", [LENDER, ...BOUNDS, FROM, TO], ["payment_reversal_pkey"], MOST_BY_IDS],
+  ["ledger.latest-bookings", [LENDER, BOUNDS[1], LIST_LIMIT], ["payment_booking_pkey"], LIST_LIMIT],
+  ["ledger.latest-reversals", [LENDER, BOUNDS[1], LIST_LIMIT], ["payment_reversal_pkey"], LIST_LIMIT],
   ["earnings.deduction-sums", [LENDER, ...BOUNDS, FROM, TO], ["earning_pkey"], MOST_BY_IDS],
   ["payment-links.count-links", [LENDER, ...BOUNDS, FROM, TO], ["payment_link_pkey"], MOST_BY_IDS],
   ["cases.visits-by-disposition", [LENDER, FROM, TO], ["visit_completion_received"], ROWS_A_DAY],

@@ -1,7 +1,8 @@
+import type { ConsoleOperator } from "../access.ts";
 import { type Html, html } from "../html.ts";
 import { choices, lenderField, listTable, nextPage, queryText, textField } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
-import { personPath } from "../paths.ts";
+import { casePath, personPath } from "../paths.ts";
 import type { CasesPage, CasesSearch } from "../reads/cases.ts";
 import { amountsText, dayText, words } from "../words.ts";
 
@@ -19,7 +20,11 @@ export function casesSearchOf(query: URLSearchParams): CasesSearch {
 }
 
 /** The cases of a lender, with filters. */
-export function casesPage(home: string, search: CasesSearch, page: CasesPage): PageContent {
+export function casesPage(
+  home: string,
+  search: CasesSearch,
+  { page, operator }: { readonly page: CasesPage; readonly operator: ConsoleOperator },
+): PageContent {
   const { lenderCodes, lenderCode, statuses, dpds } = page;
   const at = { home, path: "/cases" };
   const { after: _, ...kept } = { ...search, lender: lenderCode };
@@ -51,7 +56,7 @@ export function casesPage(home: string, search: CasesSearch, page: CasesPage): P
         options: [["none", "Unassigned"], ...otherHolder(search.holder)],
         queryOf: (holder) => queryText({ ...kept, holder }),
       })}
-      ${lenderCode === undefined ? noLender(lenderCodes) : tableOf(home, page)}
+      ${lenderCode === undefined ? noLender(lenderCodes) : tableOf(home, page, operator)}
       ${page.next === null ? "" : nextPage(at, { ...kept, after: page.next }, page.isFull ? "Next page" : "Continue the search")}`,
   };
 }
@@ -66,7 +71,7 @@ function noLender(codes: readonly string[]): Html {
   </p>`;
 }
 
-function tableOf(home: string, { cases, timeZone, next }: CasesPage): Html {
+function tableOf(home: string, { cases, timeZone, next }: CasesPage, { lenderCode: staffOf }: ConsoleOperator): Html {
   const none = next === null ? "No case matches." : "No case matches so far. Continue the search to see more.";
   return html`<p class="about">In the order of their import. Times in ${timeZone}.</p>
     ${listTable({
@@ -77,9 +82,7 @@ function tableOf(home: string, { cases, timeZone, next }: CasesPage): Html {
         {
           label: "Borrower",
           cell: ({ lenderCode, sourceLoanNumber, borrowerName }) =>
-            html`<a href="${home}/cases/${encodeURIComponent(lenderCode)}/${encodeURIComponent(sourceLoanNumber)}"
-                >${borrowerName || "Erased"}</a
-              >
+            html`<a href="${home}${casePath(lenderCode, sourceLoanNumber)}">${borrowerName || "Erased"}</a>
               <small>${sourceLoanNumber}</small>`,
         },
         { label: "Status", cell: ({ status }) => html`<span class="state">${words(status)}</span>` },
@@ -91,8 +94,11 @@ function tableOf(home: string, { cases, timeZone, next }: CasesPage): Html {
         { label: "Days past due", isNumber: true, cell: ({ dpd }) => (dpd === null ? "–" : String(dpd)) },
         {
           label: "Field partner",
-          cell: ({ fieldPartnerId: id, fieldPartnerName: name }) =>
-            id === null ? "Nobody" : html`<a href="${home}${personPath(id)}">${name ?? id}</a>`,
+          cell({ fieldPartnerId: id, fieldPartnerName: name }) {
+            if (id === null) return "Nobody";
+            // A lender's staff sees no page of a field partner.
+            return staffOf === null ? html`<a href="${home}${personPath(id)}">${name ?? id}</a>` : (name ?? id);
+          },
         },
         { label: "Promise", cell: ({ promiseDueOn: day }) => (day === null ? "–" : dayText(day)) },
         { label: "Last visit", cell: ({ lastVisit }) => lastVisit ?? "–" },

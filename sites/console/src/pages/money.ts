@@ -1,19 +1,17 @@
 import { html } from "../html.ts";
-import { lenderField, listTable, nextPage } from "../list-parts.ts";
+import { listTable, nextPage } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { personPath } from "../paths.ts";
 import type { MoneyPage, MoneySearch } from "../reads/money.ts";
 import { amountsText, countText, words } from "../words.ts";
 
-/** Reads which pages of the lists to show. The desk ignores values that it does not know. */
+/** Reads which page of the payouts to show. The desk ignores a value that it does not know. */
 export function moneySearchOf(query: URLSearchParams): MoneySearch {
-  const field = (name: string) => query.get(name)?.trim().slice(0, 200) || undefined;
-  return { lender: field("lender"), dueAfter: field("dueAfter"), runsAfter: field("runsAfter") };
+  return { dueAfter: query.get("dueAfter")?.trim().slice(0, 200) || undefined };
 }
 
-/** The payouts that are due, and the reconciliations of a lender. */
-export function moneyPage(home: string, { dueAfter, runsAfter }: MoneySearch, page: MoneyPage): PageContent {
-  const { lenderCode: lender, due, dueNext, reconciliations, runsNext } = page;
+/** The payouts that are due. */
+export function moneyPage(home: string, { due, dueNext }: MoneyPage): PageContent {
   const at = { home, path: "/money" };
   return {
     title: "Money",
@@ -36,30 +34,7 @@ export function moneyPage(home: string, { dueAfter, runsAfter }: MoneySearch, pa
             { label: "Amount", isNumber: true, cell: (one) => amountsText([one]) },
           ],
         })}
-        ${dueNext === null ? "" : nextPage(at, { lender, runsAfter, dueAfter: dueNext }, "Next page of payouts")}
-      </section>
-      <section class="panel">
-        <div class="head">
-          <h2>Reconciliations</h2>
-          <form method="get" action="${home}/money" class="choice">
-            ${lenderField(page.lenderCodes, lender)}
-            <button type="submit" class="plain">Show</button>
-          </form>
-        </div>
-        ${listTable({
-          label: "Reconciliations",
-          items: reconciliations,
-          none: lender === undefined ? "There is no such lender." : `No reconciliation of ${lender} yet.`,
-          columns: [
-            { label: "From", cell: ({ from, runId }) => html`${from} <small>${runId}</small>` },
-            { label: "To", cell: ({ to }) => to },
-            { label: "By", cell: ({ requestedBy }) => requestedBy },
-            { label: "File", cell: ({ fileName }) => fileName ?? "–" },
-            { label: "Matched", isNumber: true, cell: ({ matched }) => countText(matched) },
-            { label: "Differences", isNumber: true, cell: ({ differences }) => countText(differences) },
-          ],
-        })}
-        ${runsNext === null ? "" : nextPage(at, { lender, dueAfter, runsAfter: runsNext }, "Older reconciliations")}
+        ${dueNext === null ? "" : nextPage(at, { dueAfter: dueNext }, "Next page of payouts")}
       </section>`,
   };
 }

@@ -1,14 +1,10 @@
-/** Which pages of the lists to show. */
+/** Which page of the payouts to show. */
 export interface MoneySearch {
-  readonly lender: string | undefined;
   readonly dueAfter: string | undefined;
-  readonly runsAfter: string | undefined;
 }
 
-/** The payouts that are due, and the reconciliations of one lender, in its local time. */
+/** A page of the payouts that are due. */
 export interface MoneyPage {
-  readonly lenderCodes: readonly string[];
-  readonly lenderCode: string | undefined;
   readonly due: readonly {
     readonly fieldPartnerId: string;
     readonly displayName: string;
@@ -18,14 +14,4 @@ export interface MoneyPage {
     readonly lines: number;
   }[];
   readonly dueNext: string | null;
-  readonly reconciliations: readonly {
-    readonly runId: string;
-    readonly from: string;
-    readonly to: string;
-    readonly requestedBy: string;
-    readonly fileName: string | null;
-    readonly matched: number;
-    readonly differences: number;
-  }[];
-  readonly runsNext: string | null;
 }

@@ -3,7 +3,7 @@ import { type CreditedSum, type Earning, formula, type Payout } from "@collectio
 import { listLenders } from "@collections/lenders";
 import { grouped, toDecimal } from "@collections/money";
 import { withCurrency } from "../../desk/amount-text.ts";
-import type { payable } from "../../desk/payable.ts";
+import type { payable } from "../../desk/money/payable.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
 

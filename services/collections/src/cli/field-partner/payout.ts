@@ -20,7 +20,7 @@ import {
   shownPayout,
 } from "./payout-words.ts";
 import { withCurrency } from "../../desk/amount-text.ts";
-import { payable } from "../../desk/payable.ts";
+import { payable } from "../../desk/money/payable.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { readFieldPartnerCursor } from "./field-partner-read.ts";
 import { type LocalMoment, readCurrency, readCursor, readDay, readSum, readUntil } from "../terminal/read-options.ts";

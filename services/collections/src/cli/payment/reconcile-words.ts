@@ -12,7 +12,8 @@ import type { Lender } from "@collections/lenders";
 import { instantOf, timeIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { amountText } from "../../desk/amount-text.ts";
-import { shownRun } from "../../desk/shown-run.ts";
+import { DIFFERENCE_WORDS } from "../../desk/money/difference-words.ts";
+import { shownRun } from "../../desk/money/shown-run.ts";
 import { counted } from "../../desk/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { table } from "../terminal/with-database.ts";
@@ -23,15 +24,8 @@ export const MOST_IN_JSON = 10_000;
 const SHOWN_IN_TEXT = 20;
 
 const MEANINGS: Readonly<Record<DifferenceList, string>> = {
-  onlyYours: "in the file, and not booked; --confirm-missing books them",
-  onlyOurs: "booked, and not in the file",
-  referenceDiffers: "probably booked on the same loan under another reference; never booked from the file",
-  amountDiffers: "booked with another amount or currency",
-  onOtherLoan: "reference booked on another loan; never booked from the file",
-  otherDay: "booked outside the window, or with a time up to a day outside of it in the file",
-  outsideWindow: "more than a day outside the window in the file; never booked from the file",
-  reversed: "reversed, so that the rest has another amount",
-  rejected: "could not be compared",
+  ...DIFFERENCE_WORDS,
+  onlyYours: `${DIFFERENCE_WORDS.onlyYours}; --confirm-missing books them`,
 };
 
 /** How many of the missing payments were booked, and which were not. */

@@ -2,7 +2,7 @@ import { listReconciliations } from "@collections/bookings";
 import { parsePublicId, publicId } from "@collections/database";
 import { reconciliationOf } from "@collections/flows";
 import { type Command, InvalidArgumentError } from "commander";
-import { shownRun } from "../../desk/shown-run.ts";
+import { shownRun } from "../../desk/money/shown-run.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageOptions, printPage, withPageOptions } from "../terminal/page-options.ts";
 import { notFound } from "../terminal/refusal.ts";

@@ -1,0 +1,76 @@
+import { html } from "../html.ts";
+import { choices, type Column, lenderField, listTable, nextPage, queryText } from "../list-parts.ts";
+import type { PageContent } from "../page.ts";
+import { casePath } from "../paths.ts";
+import type { PaymentsPage, PaymentsSearch } from "../reads/payments.ts";
+import { amountsText, words } from "../words.ts";
+
+type Row = PaymentsPage["rows"][number];
+
+const REVERSAL_COLUMNS: readonly Column<Row>[] = [
+  { label: "Reason", cell: ({ about }) => words(about) },
+  { label: "Payment", cell: ({ ofPayment }) => ofPayment ?? "–" },
+];
+const PAYMENT_COLUMNS: readonly Column<Row>[] = [
+  { label: "Mode", cell: ({ about }) => about },
+  {
+    label: "Reversed",
+    isNumber: true,
+    cell: ({ reversedAmount: amount, currency }) => (amount === null ? "–" : amountsText([{ amount, currency }])),
+  },
+];
+
+/** Reads the filters from a query. The desk ignores values that it does not know. */
+export function paymentsSearchOf(query: URLSearchParams): PaymentsSearch {
+  const field = (name: string) => query.get(name)?.trim().slice(0, 200) || undefined;
+  return { lender: field("lender"), kind: field("kind"), until: field("until"), before: field("before") };
+}
+
+/** The payments or the reversals of a lender, the latest first. */
+export function paymentsPage(home: string, { until }: PaymentsSearch, page: PaymentsPage): PageContent {
+  const { lenderCodes, lenderCode, kind, rows, timeZone, next } = page;
+  const at = { home, path: "/payments" };
+  const kept = { lender: lenderCode, until };
+  const isReversals = kind === "reversals";
+  return {
+    title: "Payments",
+    main: html`<h1>Payments</h1>
+      <form method="get" action="${home}/payments" class="choice">
+        ${lenderField(lenderCodes, lenderCode)}
+        <label for="until">Recorded until</label>
+        <input id="until" name="until" type="date" value="${until ?? ""}" />
+        ${isReversals ? html`<input type="hidden" name="kind" value="reversals" />` : ""}
+        <button type="submit" class="plain">Show</button>
+      </form>
+      ${choices(at, {
+        label: "List",
+        all: "Payments",
+        chosen: isReversals ? "reversals" : undefined,
+        options: [["reversals", "Reversals"]],
+        queryOf: (chosen) => queryText({ ...kept, kind: chosen }),
+      })}
+      <p class="about">The latest first. Times in ${timeZone}.</p>
+      ${listTable({
+        label: isReversals ? "Reversals" : "Payments",
+        items: rows,
+        none:
+          lenderCode === undefined
+            ? "There is no such lender."
+            : isReversals
+              ? "No payment was taken back."
+              : "No payment was booked.",
+        columns: [
+          { label: "Reference", cell: ({ reference }) => reference },
+          {
+            label: "Loan",
+            cell: ({ sourceLoanNumber: loan }) => html`<a href="${home}${casePath(lenderCode!, loan)}">${loan}</a>`,
+          },
+          { label: "Amount", isNumber: true, cell: (one) => amountsText([one]) },
+          { label: isReversals ? "Taken back" : "Paid", cell: ({ paidAt }) => paidAt },
+          { label: "Recorded", cell: ({ recordedAt }) => recordedAt },
+          ...(isReversals ? REVERSAL_COLUMNS : PAYMENT_COLUMNS),
+        ],
+      })}
+      ${next === null ? "" : nextPage(at, { ...kept, kind: isReversals ? kind : undefined, before: next }, "Earlier")}`,
+  };
+}
