@@ -1,6 +1,6 @@
 export { actsOnOperators, type OperatorAuditFilter, type ListedOperatorAct } from "./audit.ts";
 export { deleteEndedSessions } from "./delete-ended.ts";
-export { InvalidOperatorError, operatorName } from "./operator-name.ts";
+export { InvalidOperatorError, operatorName, providerOperatorName } from "./operator-name.ts";
 export { OPERATOR_ROLES, type OperatorRole } from "./role.ts";
 export {
   endOperatorSession,
@@ -10,6 +10,7 @@ export {
   revokeOperator,
   signedInOperator,
 } from "./session.ts";
+export { type ProviderSignIn, signInByProvider } from "./sign-in-by-provider.ts";
 export {
   createPortalLink,
   createSignInLink,

@@ -41,13 +41,13 @@ export const OperatorSessionEntity = defineEntity({
   },
 });
 
-/** A form of a console that was sent. The same form cannot be used a second time. */
+/** A form of a console that was sent, or an attempt to sign in by a provider. Neither can be used a second time. */
 export const UsedFormEntity = defineEntity({
   name: "OperatorUsedForm",
   schema: "operators",
   tableName: "used_form",
   properties: {
-    /** The id of the form. The page that contains the form makes it. */
+    /** The id of the form or of the attempt. The page that contains the form makes it. */
     id: p.uuid().primary(),
     usedAt: p.datetime().columnType("timestamptz"),
   },

@@ -24,6 +24,14 @@ export interface RevokedAccess {
   readonly links: number;
 }
 
+interface NewSession {
+  readonly operator: string;
+  readonly roles: readonly OperatorRole[];
+  readonly lenderId: string | null;
+  /** The person at an OpenID Connect provider, for the audit. */
+  readonly provider?: { readonly issuer: string; readonly subject: string };
+}
+
 const SESSION_TTL_MS = 12 * 60 * 60_000;
 /** `lastSeenAt` is updated at most once in this time, so that most requests write nothing. */
 const SEEN_STEP_MS = 60_000;
@@ -32,7 +40,7 @@ const MAX_SESSIONS_SHOWN = 1_000;
 /** Starts a session. Returns its token, which is not stored, and the session. */
 export function startOperatorSession(
   tx: Tx,
-  { operator, roles, lenderId }: { operator: string; roles: readonly OperatorRole[]; lenderId: string | null },
+  { operator, roles, lenderId, provider }: NewSession,
   now: Date,
 ): { token: string; session: OperatorSession } {
   const token = randomToken(lenderId === null ? "ops" : "pps");
@@ -49,7 +57,7 @@ export function startOperatorSession(
     endedAt: null,
   };
   tx.create(OperatorSessionEntity, row);
-  const data = { sessionId: row.id, ...(lenderId === null ? { roles } : { lenderId }) };
+  const data = { sessionId: row.id, ...(lenderId === null ? { roles } : { lenderId }), ...provider };
   recordOperatorAct(tx, { operator, act: "operator.signed_in", data, actor: `operator:${operator}` }, now);
   return { token, session: sessionOf(row) };
 }

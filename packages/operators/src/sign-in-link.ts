@@ -1,7 +1,7 @@
 import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
 import { recordOperatorAct } from "./audit.ts";
-import { InvalidOperatorError, operatorName } from "./operator-name.ts";
-import { OPERATOR_ROLES, type OperatorRole } from "./role.ts";
+import { linkedOperatorName, linkName } from "./operator-name.ts";
+import { knownRoles, type OperatorRole } from "./role.ts";
 import { SignInLinkEntity } from "./schema.ts";
 import { type OperatorSession, startOperatorSession } from "./session.ts";
 import { looksLikeLink, randomToken, tokenHash } from "./token.ts";
@@ -41,11 +41,8 @@ export async function createSignInLink(
   given: NewSignInLink,
   now: Date,
 ): Promise<{ token: string; expiresAt: Date }> {
-  const operator = operatorName(given.name);
-  const roles = OPERATOR_ROLES.filter((role) => given.roles.includes(role));
-  if (roles.length === 0)
-    throw new InvalidOperatorError(`An operator has at least one role: ${OPERATOR_ROLES.join(", ")}.`);
-  return createLink(tx, { operator, roles, lenderId: null }, now);
+  const operator = linkedOperatorName(given.name);
+  return createLink(tx, { operator, roles: knownRoles(given.roles), lenderId: null }, now);
 }
 
 /** For whom a link of a lender's staff is created. */
@@ -74,7 +71,7 @@ export async function createPortalLink(
   now: Date,
 ): Promise<{ token: string; expiresAt: Date }> {
   // The lender restricts the session, so the role is the lowest one.
-  const staff = { operator: operatorName(name), roles: ["viewer" as const], lenderId };
+  const staff = { operator: linkName(name), roles: ["viewer" as const], lenderId };
   if (request === undefined) return createLink(tx, staff, now);
   // A concurrent repeat waits here for the first request.
   await query(tx, lockRequest, [request.id]);

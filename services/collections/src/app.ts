@@ -51,6 +51,8 @@ export interface App {
   readonly anchorKeys: AnchorKeys;
   /** Makes requests to the address of `LEDGER_ANCHOR`, which may be private. */
   readonly anchorOutbound: Outbound;
+  /** Makes requests to the provider of `CONSOLE_OIDC_ISSUER`, whose host may be private. */
+  readonly providerOutbound: Outbound;
   /**
    * Channels that send sign-in codes; empty if none is set up. A sandbox without channels writes the codes to its log,
    * and a production without channels refuses requests for codes.

@@ -9,6 +9,8 @@ export interface PageContent {
   readonly section?: string;
   /** The HTML of the main part, including its h1. */
   readonly main: Html;
+  /** The path of the page that the browser opens next, without a click. */
+  readonly continuesAt?: string;
 }
 
 /** The frame of a page. */
@@ -41,7 +43,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 
 /** Returns a complete page. */
 export async function consolePage(
-  { title, section = title, main }: PageContent,
+  { title, section = title, main, continuesAt }: PageContent,
   { home, signedIn }: PageFrame,
 ): Promise<string> {
   const page = await html`<!doctype html>
@@ -51,6 +53,7 @@ export async function consolePage(
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
+        ${continuesAt === undefined ? "" : html`<meta http-equiv="refresh" content="0; url='${continuesAt}'" />`}
         <title>${title} · Console</title>
         <link rel="icon" href="${ICON}" />
         <link rel="stylesheet" href="${home}/console.css" />

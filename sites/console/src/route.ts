@@ -1,4 +1,4 @@
-import type { ConsoleAccess, ConsoleOperator, ConsoleRole } from "./access.ts";
+import type { ConsoleAccess, ConsoleOperator, ConsoleRole, CookieToken } from "./access.ts";
 import type { ConsoleActs, LenderActs } from "./acts.ts";
 import type { ConsoleDesk, LenderDesk } from "./desk.ts";
 import type { Html } from "./html.ts";
@@ -12,6 +12,8 @@ export interface Visit {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly form: URLSearchParams;
+  /** The token of the sign-in that this browser has begun at the provider, or empty. */
+  readonly attempt: string;
 }
 
 /** A request of an operator with an open session. */
@@ -25,9 +27,15 @@ export interface SignedInVisit extends Visit {
 }
 
 /** The answer to a request: a page, or a redirect to a page. */
-export type RouteAnswer =
+export type RouteAnswer = (
   | { readonly page: PageContent; readonly status?: number }
-  | { readonly redirectTo: string; readonly session?: { readonly token: string; readonly expiresAt: Date } | "end" };
+  | { readonly redirectTo: string }
+) & {
+  /** The session that the browser gets, or the end of its session. */
+  readonly session?: CookieToken | "end";
+  /** The attempt to sign in by the provider that the browser gets, or its end. */
+  readonly attempt?: CookieToken | "end";
+};
 
 interface AnyRoute {
   readonly method: "get" | "post";

@@ -4,8 +4,7 @@ import { casesPage, casesSearchOf } from "./pages/cases.ts";
 import { noPersonPage, peoplePage, peopleSearchOf, personPage } from "./pages/field-partners.ts";
 import { lenderPage, lendersPage, noLenderPage } from "./pages/lenders.ts";
 import { moneyPage, moneySearchOf } from "./pages/money.ts";
-import { messagePage } from "./pages/message.ts";
-import { notUsablePage, signInPage } from "./pages/sign-in.ts";
+import { notUsablePage, signedOutPage, signInPage } from "./pages/sign-in.ts";
 import { searchPage } from "./pages/search.ts";
 import { systemPage } from "./pages/system.ts";
 import { todayPage } from "./pages/today.ts";
@@ -17,6 +16,7 @@ import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PAYMENT_ROUTES } from "./routes/payments.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
+import { PROVIDER_ROUTES } from "./routes/provider.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
@@ -27,7 +27,9 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     async answer({ access, home, params }) {
       const token = params["token"]!;
       const operator = await access.operatorOfLink(token);
-      return operator ? { page: signInPage({ home, token, operator }) } : { page: notUsablePage(home), status: 410 };
+      return operator
+        ? { page: signInPage({ home, token, operator }) }
+        : { page: notUsablePage(home, access.provider), status: 410 };
     },
   },
   {
@@ -36,7 +38,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     roles: "none",
     async answer({ access, home, form }) {
       const session = await access.signIn(form.get("link") ?? "");
-      return session ? { redirectTo: home, session } : { page: notUsablePage(home), status: 410 };
+      return session ? { redirectTo: home, session } : { page: notUsablePage(home, access.provider), status: 410 };
     },
   },
   {
@@ -53,12 +55,11 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/signed-out",
     roles: "none",
-    async answer() {
-      return {
-        page: messagePage("Signed out", "You are signed out. The sign-in link that you used cannot be used again."),
-      };
+    async answer({ access, home }) {
+      return { page: signedOutPage(home, access.provider) };
     },
   },
+  ...PROVIDER_ROUTES,
   {
     method: "get",
     path: "",

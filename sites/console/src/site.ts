@@ -9,7 +9,7 @@ import { messagePage, needsSessionPage } from "./pages/message.ts";
 import { consolePage, type PageContent, type PageFrame } from "./page.ts";
 import type { ConsoleRoute, RouteAnswer } from "./route.ts";
 import { CONSOLE_ROUTES } from "./routes.ts";
-import { cookieOptions, SESSION_COOKIE, sessionTokenIn } from "./session-cookie.ts";
+import { ATTEMPT_COOKIE, SESSION_COOKIE, setToken, tokenIn } from "./session-cookie.ts";
 import { consoleStyles } from "./styles.ts";
 
 /** The parts that the service gives to the console. */
@@ -68,7 +68,8 @@ export function consoleSite(options: ConsoleOptions): Router {
 function unknownPath(options: ConsoleOptions): RequestHandler {
   return async (request, response) => {
     const { operator, sessionToken } = await sessionOf(request, options);
-    if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
+    if (!operator)
+      return show(response.status(401), needsSessionPage(homeOf(options), options.access.provider), frameOf(options));
     await show(response.status(404), notFoundPage(request), frameOf(options, operator, sessionToken));
   };
 }
@@ -85,6 +86,7 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
       params: request.params as Record<string, string>,
       query: new URL(request.originalUrl, "http://console").searchParams,
       form: new URLSearchParams(typeof request.body === "string" ? request.body : ""),
+      attempt: tokenIn(request.headers.cookie, ATTEMPT_COOKIE) ?? "",
     };
     if (route.method === "post" && !isFromOwnPage(request.headers.origin, originOf(request, options))) {
       const text =
@@ -93,7 +95,8 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
     }
     if (route.roles === "none") return send(response, await route.answer(visit), options, frameOf(options));
     const { operator, sessionToken } = await sessionOf(request, options);
-    if (!operator) return show(response.status(401), needsSessionPage(), frameOf(options));
+    if (!operator)
+      return show(response.status(401), needsSessionPage(homeOf(options), options.access.provider), frameOf(options));
     const frame = frameOf(options, operator, sessionToken);
     const isLenderStaff = operator.lenderCode !== null;
     if (isLenderStaff && !route.isForLenders) return show(response.status(404), notFoundPage(request), frame);
@@ -118,16 +121,15 @@ async function sessionOf(
   request: Request,
   { access }: ConsoleOptions,
 ): Promise<{ operator: ConsoleOperator | undefined; sessionToken: string }> {
-  const sessionToken = sessionTokenIn(request.headers.cookie) ?? "";
+  const sessionToken = tokenIn(request.headers.cookie, SESSION_COOKIE) ?? "";
   return { operator: sessionToken === "" ? undefined : await access.operatorOfSession(sessionToken), sessionToken };
 }
 
 async function send(response: Response, answer: RouteAnswer, options: ConsoleOptions, frame: PageFrame): Promise<void> {
+  const at = { home: homeOf(options), isSecure: options.publicUrl?.startsWith("https:") ?? false };
+  if (answer.session) setToken(response, SESSION_COOKIE, answer.session, at);
+  if (answer.attempt) setToken(response, ATTEMPT_COOKIE, answer.attempt, at);
   if ("page" in answer) return show(response.status(answer.status ?? 200), answer.page, frame);
-  const cookie = cookieOptions(options.publicBasePath, options.publicUrl?.startsWith("https:") ?? false);
-  if (answer.session === "end") response.clearCookie(SESSION_COOKIE, cookie);
-  else if (answer.session)
-    response.cookie(SESSION_COOKIE, answer.session.token, { ...cookie, expires: answer.session.expiresAt });
   response.set("Cache-Control", "no-store").redirect(303, answer.redirectTo);
 }
 

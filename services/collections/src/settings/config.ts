@@ -4,6 +4,15 @@ import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@c
 import { z } from "zod";
 import { type AnchorPlace, anchorPlace, ledgerAnchor } from "./anchor-settings.ts";
 import {
+  consoleOidc,
+  type ConsoleOidcSettings,
+  oidcClaim,
+  oidcClientText,
+  oidcIssuer,
+  oidcScope,
+  problemsOfOidc,
+} from "./console-oidc.ts";
+import {
   missingForOtp,
   oneHeader,
   type OtpSettings,
@@ -57,6 +66,8 @@ export interface Config {
   publicUrl: string | undefined;
   /** Whether the operators' console is served at `/console`. */
   hasConsole: boolean;
+  /** The OpenID Connect provider by which operators sign in to the console; undefined if there is none. */
+  consoleOidc: ConsoleOidcSettings | undefined;
   /**
    * The start of the URL of each documentation page, without a slash at the end. It is a path if `DOCUMENTATION_URL` is
    * not set: the service then serves the pages below `publicBasePath`.
@@ -145,6 +156,12 @@ const settings = z.object({
     .default(""),
   PUBLIC_URL: publicUrl,
   CONSOLE: z.enum(["on", "off"], { error: "must be one of on, off" }).optional(),
+  CONSOLE_OIDC_ISSUER: oidcIssuer,
+  CONSOLE_OIDC_CLIENT_ID: oidcClientText,
+  CONSOLE_OIDC_CLIENT_SECRET: oidcClientText,
+  CONSOLE_OIDC_SCOPE: oidcScope,
+  CONSOLE_OIDC_ROLES_CLAIM: oidcClaim("roles"),
+  CONSOLE_OIDC_NAME_CLAIM: oidcClaim("email"),
   DOCUMENTATION_URL: documentationUrl,
   OUTBOUND_ALLOW: z
     .string()
@@ -221,7 +238,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (lacksOperationsFile(given)) {
     problems.push("PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only");
   }
-  if (parsed.success) problems.push(...poolerProblems(given), ...timeoutProblems(given));
+  if (parsed.success) {
+    problems.push(...poolerProblems(given), ...timeoutProblems(given));
+    problems.push(...problemsOfOidc(given, { isProduction: isProduction(given["ENVIRONMENT"]) }));
+  }
   if (given["METRICS_HOST"] !== undefined && given["METRICS_PORT"] === undefined) {
     problems.push("METRICS_PORT is required where METRICS_HOST is set");
   }
@@ -244,6 +264,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     publicBasePath: value.PUBLIC_BASE_PATH,
     publicUrl: value.PUBLIC_URL,
     hasConsole: value.CONSOLE === undefined ? isSandbox(value.ENVIRONMENT) : value.CONSOLE === "on",
+    consoleOidc: consoleOidc(value),
     documentationUrl: value.DOCUMENTATION_URL ?? value.PUBLIC_BASE_PATH,
     outboundAllow: value.OUTBOUND_ALLOW,
     webhookLadder: value.WEBHOOK_LADDER,

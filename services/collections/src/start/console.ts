@@ -35,6 +35,9 @@ import { pageOfMoney } from "../desk/money/money-due.ts";
 import { pageOfPayments } from "../desk/money/payments.ts";
 import { pageOfReconciliations, reconciliationPage } from "../desk/money/reconciliations.ts";
 import { systemReading } from "../desk/system.ts";
+import { consoleUrl } from "../settings/console-url.ts";
+import { createProviderAccess } from "./console-provider.ts";
+import { createProviderClient } from "./provider-client.ts";
 
 /** Returns the operators' console with the reads and the changes of the command line. */
 export function createConsole(app: App): RequestHandler {
@@ -46,7 +49,8 @@ export function createConsole(app: App): RequestHandler {
   return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts });
 }
 
-function accessOf({ database }: App): ConsoleAccess {
+function accessOf(app: App): ConsoleAccess {
+  const { database } = app;
   const em = () => database.em();
   return {
     async operatorOfLink(token) {
@@ -63,7 +67,15 @@ function accessOf({ database }: App): ConsoleAccess {
     },
     useForm: (formId) => transaction(em(), (tx) => useForm(tx, formId, new Date())),
     signOut: (token) => transaction(em(), (tx) => endOperatorSession(tx, token, new Date())),
+    provider: providerOf(app),
   };
+}
+
+function providerOf({ config, providerOutbound, vault, database, log }: App) {
+  const { consoleOidc: settings } = config;
+  if (!settings) return undefined;
+  const client = createProviderClient(settings, providerOutbound);
+  return createProviderAccess({ settings, console: consoleUrl(config), client, vault, database, log });
 }
 
 async function withLenderCode<Signed extends { readonly lenderId: string | null }>(em: EntityManager, signed: Signed) {

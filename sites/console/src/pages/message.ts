@@ -1,5 +1,7 @@
+import type { ProviderAccess } from "../access.ts";
 import { html } from "../html.ts";
 import type { PageContent } from "../page.ts";
+import { providerLink } from "./provider.ts";
 
 /** A page with one message. */
 export function messagePage(title: string, text: string): PageContent {
@@ -13,15 +15,17 @@ export function messagePage(title: string, text: string): PageContent {
 }
 
 /** The page for a request without an open session. */
-export function needsSessionPage(): PageContent {
+export function needsSessionPage(home: string, provider: ProviderAccess | undefined): PageContent {
   const title = "Sign in";
   return {
     title,
     main: html`<section class="message">
       <h1>${title}</h1>
+      <p>You are not signed in, or your session has ended.</p>
+      ${provider ? providerLink(home, provider) : ""}
       <p>
-        You are not signed in, or your session has ended. Ask for a new sign-in link. Somebody with access to the
-        command line creates it:
+        ${provider ? "You can also ask" : "Ask"} for a new sign-in link. Somebody with access to the command line
+        creates it:
       </p>
       <pre>pnpm collections operator link --name "Your name"</pre>
       <p>

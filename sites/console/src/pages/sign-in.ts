@@ -1,6 +1,7 @@
-import type { ConsoleOperator } from "../access.ts";
+import type { ConsoleOperator, ProviderAccess } from "../access.ts";
 import { html } from "../html.ts";
 import type { PageContent } from "../page.ts";
+import { providerLink } from "./provider.ts";
 
 /** The page of a link. Only its button uses the link up, so programs that open links in mails do no harm. */
 export function signInPage(link: { home: string; token: string; operator: ConsoleOperator }): PageContent {
@@ -26,7 +27,7 @@ export function signInPage(link: { home: string; token: string; operator: Consol
 }
 
 /** The page for a link that is unknown, used, revoked or expired. */
-export function notUsablePage(home: string): PageContent {
+export function notUsablePage(home: string, provider: ProviderAccess | undefined): PageContent {
   const title = "This link cannot be used";
   return {
     title,
@@ -38,6 +39,25 @@ export function notUsablePage(home: string): PageContent {
       </p>
       <pre>pnpm collections operator link --name "Your name"</pre>
       <p>If you have just signed in with it, go on to the <a href="${home}">console</a>.</p>
+      ${provider ? providerLink(home, provider) : ""}
+    </section>`,
+  };
+}
+
+/** The page after a sign-out. */
+export function signedOutPage(home: string, provider: ProviderAccess | undefined): PageContent {
+  const title = "Signed out";
+  return {
+    title,
+    main: html`<section class="message">
+      <h1>${title}</h1>
+      <p>You are signed out. The sign-in link that you used cannot be used again.</p>
+      ${
+        provider
+          ? html`<p>You may still be signed in at ${provider.host}. On a shared computer, sign out there, too.</p>
+              ${providerLink(home, provider)}`
+          : ""
+      }
     </section>`,
   };
 }
