@@ -22,7 +22,7 @@ import {
 } from "../desk/acts.ts";
 import { actorText } from "../desk/actor-text.ts";
 import { dataText, pageOfAudit } from "../desk/audit.ts";
-import { caseOfLoan, factsOf, timelineOf } from "../desk/case-history.ts";
+import { caseOfLoan, factsOf, loanOfForm, timelineOf } from "../desk/case-history.ts";
 import { connectionOfChosen } from "../desk/connection.ts";
 import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliveries.ts";
 import { figuresOfChosen } from "../desk/figures.ts";
@@ -64,10 +64,16 @@ function accessOf({ database }: App): ConsoleAccess {
   };
 }
 
+/** The codes of lenders by id. A code never changes, so each is read once in a process. */
+const codes = new Map<string, string>();
+
 async function withLenderCode<Signed extends { readonly lenderId: string | null }>(em: EntityManager, signed: Signed) {
-  if (signed.lenderId === null) return { ...signed, lenderCode: null };
-  const lender = await lenderById(em, signed.lenderId);
-  return lender && { ...signed, lenderCode: lender.code };
+  const { lenderId } = signed;
+  if (lenderId === null) return { ...signed, lenderCode: null };
+  const lenderCode = codes.get(lenderId) ?? (await lenderById(em, lenderId))?.code;
+  if (lenderCode === undefined) return undefined;
+  codes.set(lenderId, lenderCode);
+  return { ...signed, lenderCode };
 }
 
 /**
@@ -103,11 +109,12 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
       return found?.filter(({ kind }) => kind !== "field_partner").map((one) => ({ ...one, next: null }));
     },
     async caseOf(lenderCode, loan) {
-      const shown = await caseOfLoan(em(), await lenders(), lenderCode, loan);
+      // The reasons of operators' acts are for the audit of the operators.
+      const wanted = { code: lenderCode, loan, withActs: staffOf === null };
+      const shown = await caseOfLoan(em(), await lenders(), wanted);
       if (!shown) return undefined;
       const local = (at: string) => timeIn(shown.timeZone, new Date(at));
-      // The reasons of operators' acts are for the audit of the operators.
-      const timeline = timelineOf(staffOf === null ? shown : { ...shown, audit: [] }).map(({ at, what, details }) => ({
+      const timeline = timelineOf(shown).map(({ at, what, details }) => ({
         at: local(at),
         what,
         details,
@@ -115,6 +122,7 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
       const holderName = shown.fieldPartner && (shown.fieldPartner.displayName ?? shown.fieldPartner.id);
       return { ...shown, holderName, facts: factsOf(shown, local), timeline };
     },
+    loanOfForm: async (lenderCode, loan) => loanOfForm(em(), await lenders(), { code: lenderCode, loan }),
     cases: (search) => pageOfCases(em(), search),
     fieldPartners: (search) => pageOfFieldPartners(em(), search),
     fieldPartner: (id) => fieldPartnerOf(em(), id),
