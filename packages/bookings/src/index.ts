@@ -48,7 +48,12 @@ export {
   type EarningBalanceText,
   earningBalanceTexts,
 } from "./books/earning-balances.ts";
-export { paymentsByReference, type ReferenceSearch, reversalsByReference } from "./books/by-reference.ts";
+export {
+  type BookingWithReversals,
+  paymentsByReference,
+  type ReferenceSearch,
+  reversalsByReference,
+} from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
 export { hasPayment } from "./books/has-payment.ts";
 export { latestBookings, type LatestBefore, latestReversals } from "./books/latest.ts";
@@ -66,13 +71,7 @@ export {
   placement,
 } from "./books/postings.ts";
 export { type RebookedPayments, rebookedWithoutFieldPartner } from "./books/rebooked.ts";
-export {
-  type PaymentSum,
-  paymentSums,
-  type RecordedIn,
-  reversalSums,
-  type ReversalSum,
-} from "./books/recorded-sums.ts";
+export { type PaymentSum, type RecordedSums, recordedSums, type ReversalSum } from "./books/recorded-sums.ts";
 export {
   isMistake,
   recordReversal,
@@ -88,6 +87,8 @@ export {
   reversalsOf,
   reversalsOfLoans,
   reversalsWithPayments,
+  type PaymentsWithReversals,
+  paymentsWithReversals,
 } from "./books/reversal.ts";
 export {
   causeOf,

@@ -3,6 +3,7 @@ import { createAnchorKeys } from "@collections/ledger";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
+import { selectPaymentsWithReversals } from "./books/reversal.ts";
 import { collectionsLedger } from "./index.ts";
 import { selectSince } from "./reconciliation/later-payments.ts";
 import { selectHasParts, selectLeftovers, selectOfLoans, selectWithParts } from "./reconciliation/leftover.ts";
@@ -37,6 +38,7 @@ test.each([
   { ...selectPaymentsAfter.ofOne, values: "'{}', '{}', '{}', null", searchedBy: byLoan },
   { ...selectPaymentsAfter.ofMany, values: "'{}', '{}', '{}'", searchedBy: byLoan },
   { ...selectPayments, values: `'${newId()}', '', 50`, searchedBy: byLoan },
+  { ...selectPaymentsWithReversals, values: `'${newId()}', '', 50`, searchedBy: byLoan },
   {
     ...selectCounterparts,
     values: `'${newId()}', '{}', '{}', '{}', '{}', '{}', '${newId()}', now(), now(), now(), now(), true`,

@@ -107,7 +107,14 @@ export {
   lockFreeCases,
 } from "./case/lock-cases.ts";
 export { type AssignedWork, assignedWorkOf, type CaseCount, caseCountsOf } from "./list/assigned-work.ts";
-export { countUnassignedCases, type UnassignedCases } from "./list/unassigned-cases.ts";
+export {
+  type CountedDay,
+  type DayCounts,
+  dayCounts,
+  type DispositionCount,
+  type PromiseCounts,
+  type UnassignedCases,
+} from "./visit/day-counts.ts";
 export type { LoanBalance, CaseKey, ImportedCase, LoanKey, LockedCase } from "./case/locked-case.ts";
 export {
   type CasesAfter,
@@ -116,6 +123,7 @@ export {
   listCases,
   type ListedCases,
 } from "./list/list-cases.ts";
+export { loanHistory, type LoanHistory } from "./visit/loan-history.ts";
 export { maskedPhone } from "./list/masked-phone.ts";
 export { metresBetween, type Near, type Point } from "./list/near.ts";
 export { type OwnCase } from "./list/own-case.ts";
@@ -166,14 +174,6 @@ export {
   visitOfFieldPartner,
   visitsOfCase,
 } from "./visit/read-visits.ts";
-export {
-  countActiveFieldPartners,
-  countPromises,
-  type DispositionCount,
-  type PromiseCounts,
-  type ReceivedIn,
-  visitsByDisposition,
-} from "./visit/count-visits.ts";
 export {
   hasSeveralForms,
   isDotSegment,

@@ -4,9 +4,9 @@ import { afterAll, expect, test } from "vitest";
 import { CASE_STATUSES, CLOSE_REASONS } from "./case/case-status.ts";
 import { exampleCase } from "../tests/example-case.ts";
 import { lockCurrent, lockFree, lockImported } from "./case/lock-cases.ts";
-import { selectOfText, SOURCES } from "./list/search-cases.ts";
-import { selectUnassigned } from "./list/unassigned-cases.ts";
-import { selectActive, selectByDisposition, selectPromiseCounts } from "./visit/count-visits.ts";
+import { selectOfText, selectPromisedByDay, SOURCES } from "./list/search-cases.ts";
+import { selectCounts } from "./visit/day-counts.ts";
+import { selectHistory } from "./visit/loan-history.ts";
 import { PROMISE_STATES } from "./visit/promise-to-pay.ts";
 import { selectOpenPromises, selectPromisesOfVisits } from "./visit/read-visits.ts";
 import { casesSchema } from "./schema.ts";
@@ -39,19 +39,27 @@ test.each([
   { ...SOURCES.unassigned.select, finds: /case_unassigned/ },
   { ...SOURCES.branch.select, finds: /case_of_branch/ },
   { ...SOURCES.postalCode.select, finds: /case_of_postal_code/ },
-  { ...selectOfText, finds: /case_of_folded_name(.|\n)*case_of_loan_end/ },
-  { ...SOURCES.promised.select, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(\(lender_id = .*case_id > / },
+  {
+    ...selectOfText,
+    finds: /collection_case_pkey(.|\n)*One-Time Filter.*InitPlan(.|\n)*case_of_folded_name(.|\n)*case_of_loan_end/,
+  },
+  {
+    ...selectPromisedByDay,
+    finds:
+      /promise_lender_id_case_id_idx.*\n *Index Cond: \(\(lender_id = .*case_id > (.|\n)*One-Time Filter.*InitPlan/,
+  },
   {
     ...selectPromisesOfVisits,
     finds: /promise_lender_id_visit_id_idx.*\n *Index Cond: \(.*visit_id >= .*visit_id <= /,
   },
-  { ...selectUnassigned, finds: /case_unassigned/ },
   {
-    ...selectByDisposition,
-    finds: /visit_completion_received.*\n *Index Cond: \(\(lender_id = .*completion_received_at >= /,
+    ...selectHistory,
+    finds: /source_loan_number = any(.|\n)*visit_lender_id_case_id(.|\n)*promise_lender_id_visit_id_idx/i,
   },
-  { ...selectActive, finds: /visit_start_received(.|\n)*visit_completion_received/ },
-  { ...selectPromiseCounts, finds: /promise_due.*\n *Index Cond: \(\(lender_id = .*due_on >= / },
+  {
+    ...selectCounts,
+    finds: /visit_start_received(.|\n)*visit_completion_received(.|\n)*case_unassigned(.|\n)*promise_due/,
+  },
   { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
 ])(
   "$name uses its index, even in a plan that was made on an empty table",

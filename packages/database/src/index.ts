@@ -45,6 +45,7 @@ export {
   oneLenderInsert,
 } from "./sql/lender-insert.ts";
 export { forLenders, type LenderStatement, lenderStatement } from "./sql/lender-statement.ts";
+export { joinedRows } from "./sql/joined-rows.ts";
 export { insertFor } from "./transaction/insert-for.ts";
 export { checkByFunction, type RowRule } from "./migration/check-by-function.ts";
 export { foldedNameFunction } from "./migration/folded-name-function.ts";

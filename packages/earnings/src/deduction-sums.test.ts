@@ -32,6 +32,9 @@ test("deductionSums adds up the lines below 0 of the period", async () => {
   await transaction(database.em(), async (tx) => {
     for (const one of lines) addEarnings(tx, [one]);
   });
-  const sums = await deductionSums(database.em(), lenderId, { from: FROM, to: TO });
-  expect(sums).toEqual([{ currency: "INR", deductions: 2, amountMinor: 1_500n }]);
+  const sums = await deductionSums(database.em(), lenderId, [new Date(FROM.getTime() - 60_000), FROM, TO]);
+  expect(sums).toEqual([
+    [{ currency: "INR", deductions: 1, amountMinor: 70n }],
+    [{ currency: "INR", deductions: 2, amountMinor: 1_500n }],
+  ]);
 });

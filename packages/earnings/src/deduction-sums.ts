@@ -17,32 +17,44 @@ export interface DeductionSum {
 const ID_DIFFERS_MS = 3_600_000;
 
 /**
- * Counts and adds up the deductions of a lender that were credited from `from` (included) to `to` (excluded), by currency.
- * Deductions that payouts have taken since count too, so the sums of a past period never change.
+ * Counts and adds up the deductions of a lender in successive periods, by currency, with one query. `bounds` has two times
+ * or more, in ascending order: a period begins at each time (included), and ends at the next time (excluded). Deductions
+ * that payouts have taken since count too, so the sums of a past period never change.
  *
  * @example
- * const day = { from: new Date("2026-11-19T18:30:00Z"), to: new Date("2026-11-20T18:30:00Z") };
- * const [inOneCurrency] = await deductionSums(em, lenderId, day);
- * const deductedMinor = inOneCurrency?.amountMinor ?? 0n;
+ * const bounds = ["2026-11-18T18:30:00Z", "2026-11-19T18:30:00Z", "2026-11-20T18:30:00Z"].map((at) => new Date(at));
+ * const [dayBefore = [], day = []] = await deductionSums(em, lenderId, bounds);
+ * const deductedMinor = day[0]?.amountMinor ?? 0n;
  */
 export async function deductionSums(
   em: EntityManager,
   lenderId: string,
-  { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<DeductionSum[]> {
-  const ids = [from.getTime() - ID_DIFFERS_MS, to.getTime() + ID_DIFFERS_MS].map((at) => firstIdAt(new Date(at)));
-  return query(em, selectDeductions, [lenderId, ...ids, from.toISOString(), to.toISOString()]);
+  bounds: readonly Date[],
+): Promise<DeductionSum[][]> {
+  const [from, to] = [bounds[0]!.getTime(), bounds.at(-1)!.getTime()];
+  const ids = [from - ID_DIFFERS_MS, to + ID_DIFFERS_MS].map((at) => firstIdAt(new Date(at)));
+  const values = [lenderId, ...ids, bounds.map((at) => at.toISOString())];
+  const rows = await query<DeductionSum & { readonly period: number }>(em, selectDeductions, values);
+  return bounds
+    .slice(1)
+    .map((_, index) =>
+      rows
+        .filter(({ period }) => period === index + 1)
+        .map(({ currency, deductions, amountMinor }) => ({ currency, deductions, amountMinor })),
+    );
 }
 
 // The primary key finds the earnings of a period, because an id contains the time at which it was made. The inner ORDER BY
 // with OFFSET makes every plan use the primary key.
 const selectDeductions = statement(
   "earnings.deduction-sums",
-  `select e.currency::text as currency, count(*)::integer as deductions, (-sum(e.amount_minor))::bigint as "amountMinor"
+  `select e.period, e.currency::text as currency, count(*)::integer as deductions,
+     (-sum(e.amount_minor))::bigint as "amountMinor"
    from (
-     select p.currency, p.amount_minor, p.credited_at from earnings.earning p
+     select width_bucket(p.credited_at, $4::timestamptz[]) as period, p.currency, p.amount_minor
+     from earnings.earning p
      where p.lender_id = $1 and p.id >= $2 and p.id < $3 order by p.id offset 0
    ) e
-   where e.amount_minor < 0 and e.credited_at >= $4::timestamptz and e.credited_at < $5::timestamptz
-   group by e.currency order by e.currency`,
+   where e.amount_minor < 0 and e.period > 0 and e.period < cardinality($4::timestamptz[])
+   group by e.period, e.currency order by e.period, e.currency`,
 );

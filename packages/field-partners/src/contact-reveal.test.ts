@@ -25,8 +25,14 @@ test("contactRevealsOf returns the accesses to the contact data of one case, new
       reveals.push({ fieldPartnerId, at });
     }
   }
-  expect(await contactRevealsOf(database.em(), caseId)).toEqual([reveals[2], reveals[0]]);
-  expect(await contactRevealsOf(database.em(), caseId, 1)).toEqual([reveals[2]]);
+  const [first, last] = [reveals[0]!, reveals[2]!];
+  const found = await contactRevealsOf(database.em(), caseId);
+  expect(found.reveals).toEqual([last, first]);
+  expect(found.fieldPartners.get(first.fieldPartnerId)).toMatchObject({ phone: "+919800000101" });
+  const latest = { reveals: [last], fieldPartners: { size: 1 } };
+  expect(await contactRevealsOf(database.em(), caseId, { limit: 1 })).toMatchObject(latest);
+  const unseen = await contactRevealsOf(database.em(), newId(), { others: [first.fieldPartnerId] });
+  expect([unseen.reveals, [...unseen.fieldPartners.keys()]]).toEqual([[], [first.fieldPartnerId]]);
 });
 
 test("actsOnFieldPartners returns pages of the actions about everybody or one person, newest first", async () => {
@@ -47,7 +53,7 @@ test("actsOnFieldPartners returns pages of the actions about everybody or one pe
 });
 
 test.each([
-  { ...selectReveals, values: "null, null", finds: /contact_reveal_of_case/ },
+  { ...selectReveals, values: "null, null, null", finds: /contact_reveal_of_case(.|\n)*field_partner_pkey/ },
   { ...selectOfAll, values: "null, null, null, null", finds: /audit_entry_pkey/ },
   { ...selectOfOne, values: "null, null, null, null, null, null, null", finds: /audit_entry_of_field_partner/ },
   {

@@ -1,5 +1,7 @@
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { type EntityManager, joinedRows, query, statement, tableOf, type Tx } from "@collections/database";
 import { recordFieldPartnerAct } from "./audit.ts";
+import type { FieldPartner } from "./field-partner.ts";
+import { FieldPartnerEntity } from "./schema.ts";
 
 /** A field partner's request to see the contact details of a case's borrower. */
 export interface ContactReveal {
@@ -17,22 +19,48 @@ export interface RecordedReveal {
   readonly at: Date;
 }
 
+/** The accesses to the contact data of a case, and field partners. */
+export interface RevealsWithPeople {
+  /** Newest first. */
+  readonly reveals: readonly RecordedReveal[];
+  /** The field partners of `reveals` and the other requested field partners, by id. */
+  readonly fieldPartners: ReadonlyMap<string, FieldPartner>;
+}
+
 /**
- * Returns the last accesses of field partners to the contact data of a case, newest first.
+ * Returns the last accesses of field partners to the contact data of a case, and the field partners who had access, in one
+ * query. Also returns the field partners with the ids `others`.
  *
  * @example
- * const [last] = await contactRevealsOf(em, caseId, 1);
- * const seenBy = last?.fieldPartnerId;
+ * const { reveals, fieldPartners } = await contactRevealsOf(em, caseId, { others: [fieldPartnerId], limit: 1 });
+ * const seenBy = reveals.map((reveal) => fieldPartners.get(reveal.fieldPartnerId)?.displayName);
  */
-export async function contactRevealsOf(em: EntityManager, caseId: string, limit = 50): Promise<RecordedReveal[]> {
-  return query(em, selectReveals, [caseId, limit]);
+export async function contactRevealsOf(
+  em: EntityManager,
+  caseId: string,
+  { others = [], limit = 50 }: { readonly others?: readonly string[]; readonly limit?: number } = {},
+): Promise<RevealsWithPeople> {
+  const rows = await query<Record<string, unknown>>(em, selectReveals, [caseId, others, limit]);
+  const people = joinedRows<FieldPartner>(rows, "person.", "id");
+  return {
+    reveals: joinedRows<RecordedReveal>(rows, "reveal."),
+    fieldPartners: new Map(people.map((person) => [person.id, person])),
+  };
 }
 
 export const selectReveals = statement(
   "field-partners.reveals-of-case",
-  `select field_partner_id as "fieldPartnerId", at from field_partners.audit_entry
-   where act = 'contact.revealed' and data->>'caseId' = $1::text
-   order by id desc limit $2::bigint`,
+  `with reveal as materialized (
+     select a.id, a.field_partner_id, a.at from field_partners.audit_entry a
+     where a.act = 'contact.revealed' and a.data->>'caseId' = $1::text
+     order by a.id desc limit $3::bigint
+   )
+   select ${tableOf(FieldPartnerEntity).selectList("p", undefined, "person.")},
+     r.field_partner_id as "reveal.fieldPartnerId", r.at as "reveal.at"
+   from field_partners.field_partner p
+   left join reveal r on r.field_partner_id = p.id
+   where p.id = any ($2::uuid[] || array(select v.field_partner_id from reveal v))
+   order by r.id desc`,
 );
 
 /** Locks the field partner, so that two concurrent requests are counted one after the other. */

@@ -1,4 +1,5 @@
 import {
+  BEFORE_ALL_IDS,
   type EntityManager,
   isUniqueViolation,
   newId,
@@ -243,14 +244,10 @@ export async function searchFieldPartners(
   em: EntityManager,
   { state, text, after, limit }: FieldPartnerSearch,
 ): Promise<FieldPartner[]> {
-  const named = text === undefined ? undefined : await query<{ id: string }>(em, selectNamed, [text]);
+  if (text !== undefined) return query(em, selectNamed, [text, state ?? null, after ?? BEFORE_ALL_IDS, limit]);
   const rows = await em.find(
     FieldPartnerEntity,
-    {
-      ...(state !== undefined && { state }),
-      ...(after !== undefined && { id: { $gt: after } }),
-      ...(named !== undefined && { $and: [{ id: { $in: named.map(({ id }) => id) } }] }),
-    },
+    { ...(state !== undefined && { state }), ...(after !== undefined && { id: { $gt: after } }) },
     { orderBy: { id: "asc" }, limit, disableIdentityMap: true },
   );
   return rows.map(toFieldPartner);
@@ -259,10 +256,12 @@ export async function searchFieldPartners(
 // A deployment has thousands of field partners, so the query may read all of them.
 const selectNamed = statement(
   "field-partners.named",
-  `select p.id from field_partners.field_partner p
-   where position(field_partners.folded_name($1::text) in field_partners.folded_name(p.display_name)) > 0
-     or (regexp_replace($1::text, '\\s', '', 'g') <> ''
-       and right(p.phone, length(regexp_replace($1::text, '\\s', '', 'g'))) = regexp_replace($1::text, '\\s', '', 'g'))`,
+  `select ${table.selectList("p")} from field_partners.field_partner p
+   where ($2::text is null or p.state = $2::text) and p.id > $3::uuid
+     and (position(field_partners.folded_name($1::text) in field_partners.folded_name(p.display_name)) > 0
+       or (regexp_replace($1::text, '\\s', '', 'g') <> ''
+         and right(p.phone, length(regexp_replace($1::text, '\\s', '', 'g'))) = regexp_replace($1::text, '\\s', '', 'g')))
+   order by p.id limit $4::bigint`,
 );
 
 /**

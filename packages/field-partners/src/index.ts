@@ -6,7 +6,13 @@ export {
   type FieldPartnerAuditFilter,
   type ListedFieldPartnerAct,
 } from "./audit.ts";
-export { type ContactReveal, contactRevealsOf, recordContactReveal, type RecordedReveal } from "./contact-reveal.ts";
+export {
+  type ContactReveal,
+  contactRevealsOf,
+  recordContactReveal,
+  type RecordedReveal,
+  type RevealsWithPeople,
+} from "./contact-reveal.ts";
 export {
   FieldPartnerNotFoundError,
   InvalidFieldPartnerError,

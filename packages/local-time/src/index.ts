@@ -1,2 +1,2 @@
-export { dayIn, instantOf, instantShowing, type Span, spanOfDay, timeIn, wallClock } from "./local-time.ts";
+export { dayIn, hoursOfDay, instantOf, instantShowing, type Span, spanOfDay, timeIn, wallClock } from "./local-time.ts";
 export { isTimeZone, presentName, timeZoneOfCountry } from "./time-zones.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { dayIn, instantOf, instantShowing, spanOfDay, timeIn, wallClock } from "./index.ts";
+import { dayIn, hoursOfDay, instantOf, instantShowing, spanOfDay, timeIn, wallClock } from "./index.ts";
 
 test.each([
   ["2026-11-20T20:11:07.512Z", "Asia/Kolkata", "2026-11-21T01:41:07.512Z"],
@@ -55,6 +55,20 @@ test.each([
   ["a day after the end of its month", "2026-02-30", "UTC", "2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z"],
 ])("spanOfDay returns the bounds of %s", (_, day, timeZone, from, to) => {
   expect(spanOfDay(day, timeZone)).toEqual({ from: new Date(from), to: new Date(to) });
+});
+
+test.each([
+  ["an ordinary day", "2026-11-20", "Asia/Kathmandu", 24, "00:00 01:00 02:00 03:00"],
+  ["a day of 23 hours", "2026-03-29", "Europe/Berlin", 23, "00:00 01:00 03:00 04:00"],
+  ["a day of 25 hours", "2026-10-25", "Europe/Berlin", 25, "00:00 01:00 02:00 02:00"],
+  ["a day of 23.5 hours", "2026-10-04", "Australia/Lord_Howe", 24, "00:00 01:00 02:30 03:00"],
+  ["a day of 24.5 hours", "2026-04-05", "Australia/Lord_Howe", 25, "00:00 01:00 01:30 02:00"],
+  ["a day without midnight", "2026-04-24", "Africa/Cairo", 23, "01:00 02:00 03:00 04:00"],
+])("hoursOfDay returns each hour of %s", (_, day, timeZone, count, first) => {
+  const hours = hoursOfDay(day, timeZone);
+  const shown = hours.slice(0, 4).map((at) => timeIn(timeZone, at).slice(11, 16));
+  expect([hours.length, shown.join(" ")]).toEqual([count, first]);
+  expect(hours[0]).toEqual(spanOfDay(day, timeZone).from);
 });
 
 /**

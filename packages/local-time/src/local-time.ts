@@ -4,7 +4,8 @@ export interface Span {
   readonly to: Date;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Returns the local time in a time zone (IANA name) at the moment `at`, as the milliseconds of a Date that shows this
@@ -85,6 +86,30 @@ export function spanOfDay(day: string, timeZone: string): Span {
   const [year, month, date] = day.split("-").map(Number) as [number, number, number];
   const midnight = (dayOfMonth: number) => instantShowing(Date.UTC(year, month - 1, dayOfMonth), timeZone);
   return { from: midnight(date), to: midnight(date + 1) };
+}
+
+const QUARTER_MS = 15 * 60_000;
+
+/**
+ * Returns the times at which the local hours of a day `YYYY-MM-DD` begin, in order. A day on which clocks change has 23 or
+ * 25 hours. An hour that occurs twice begins twice. If clocks change by half an hour, an hour may be shorter.
+ *
+ * @example
+ * hoursOfDay("2026-11-20", "Asia/Kolkata").length; // 24
+ * hoursOfDay("2026-10-25", "Europe/Berlin").map((at) => timeIn("Europe/Berlin", at)).slice(2, 4); // twice 02:00
+ */
+export function hoursOfDay(day: string, timeZone: string): Date[] {
+  const { from, to } = spanOfDay(day, timeZone);
+  const hours: Date[] = [];
+  let previous: { readonly hour: number; readonly offset: number } | undefined;
+  // Offsets of time zones are multiples of a quarter of an hour.
+  for (let at = from.getTime(); at < to.getTime(); at += QUARTER_MS) {
+    const wall = wallClock(new Date(at), timeZone);
+    const [hour, offset] = [Math.floor(wall / HOUR_MS), wall - at];
+    if (hour !== previous?.hour || offset !== previous.offset) hours.push(new Date(at));
+    previous = { hour, offset };
+  }
+  return hours;
 }
 
 // A cache of one DateTimeFormat per time zone, because creating one costs a hundred times as much as using it. The

@@ -18,6 +18,7 @@ export {
 export { type DeliveryState } from "./storage/delivery.ts";
 export {
   deliveryById,
+  deliveryOfEvent,
   type DeliveryDetail,
   type DeliveryFilter,
   type DeliveryPage,
@@ -37,6 +38,7 @@ export {
   InvalidEventError,
 } from "./event-input.ts";
 export { type EndpointRef } from "./endpoint/address.ts";
+export { streamHistory, type StreamHistory } from "./insight/stream-history.ts";
 export {
   EndpointNotFoundError,
   endpointOf,

@@ -23,6 +23,8 @@ export interface ConsoleDesk {
   readonly find: (text: string) => Promise<readonly Finding[] | undefined>;
   /** Returns the current case of a loan, without contact data. Undefined if there is no such lender or loan. */
   readonly caseOf: (lenderCode: string, loan: string) => Promise<CaseView | undefined>;
+  /** Returns what the forms of a loan show of its current case. Undefined if there is no such lender or loan. */
+  readonly loanOfForm: (lenderCode: string, loan: string) => Promise<LoanView | undefined>;
   /** Returns a page of the cases of a lender: of `search.lender`, or of the first. */
   readonly cases: (search: CasesSearch) => Promise<CasesPage>;
   /** Returns a page of the field partners, in the order of their registration. */
@@ -158,18 +160,22 @@ export interface DeliveryView {
   }[];
 }
 
-/** A case, with what is known about it and what happened on it. */
-export interface CaseView {
+/** What the forms of a loan show of its current case. */
+export interface LoanView {
   readonly lenderCode: string;
   readonly sourceLoanNumber: string;
-  readonly caseId: string;
-  readonly cycle: number;
-  readonly status: string;
-  readonly timeZone: string;
   readonly borrowerName: string;
   readonly erasedAt: string | null;
   /** The name of the field partner that has the case; null if the case is not assigned. */
   readonly holderName: string | null;
+}
+
+/** A case, with what is known about it and what happened on it. */
+export interface CaseView extends LoanView {
+  readonly caseId: string;
+  readonly cycle: number;
+  readonly status: string;
+  readonly timeZone: string;
   /** Whether the case can be assigned, and the orders that its state allows. */
   readonly allows: { readonly assign: boolean; readonly orders: readonly CaseOrderKind[] };
   readonly facts: readonly (readonly [name: string, value: string])[];

@@ -8,6 +8,9 @@ export interface ReferenceSearch {
   readonly limit: number;
 }
 
+/** A payment, and the sum of its reversals in minor units. */
+export type BookingWithReversals = Booking & { readonly reversedMinor: bigint };
+
 /**
  * Returns the payments of a lender that have one of these references, on whatever loan, in the order of their loans.
  *
@@ -19,7 +22,7 @@ export async function paymentsByReference(
   em: EntityManager,
   lenderId: string,
   { references, limit }: ReferenceSearch,
-): Promise<Booking[]> {
+): Promise<BookingWithReversals[]> {
   return query(em, await chosen(em, selectPayments), [lenderId, references, limit]);
 }
 
@@ -79,7 +82,11 @@ async function chosen(em: EntityManager, { ofOne, onCluster }: ByReference) {
 export const selectPayments = byReference(
   "ledger.payments-by-reference",
   "reference",
-  (condition) => `select ${bookings.selected("b")}
+  (condition) => `select ${bookings.selected("b")},
+     coalesce((
+       select sum(v.amount_minor) from ledger.payment_reversal v
+       where v.lender_id = $1 and v.source_loan_number = b.source_loan_number and v.booking_id = b.id
+     ), 0)::bigint as "reversedMinor"
    from unnest($2::text[]) as r (reference)
    cross join lateral (
      select * from ledger.payment_booking p where ${condition}

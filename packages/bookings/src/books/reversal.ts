@@ -3,6 +3,7 @@ import {
   type EntityManager,
   forLenders,
   insertFor,
+  joinedRows,
   lenderStatement,
   query,
   send,
@@ -13,7 +14,7 @@ import { appendOnlyTable } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 import { type BookingWarning, PaymentReversalEntity, type ReappliedExcess, type ReversalReason } from "../schema.ts";
 import type { AppliedExcess } from "./applied-excess.ts";
-import type { Booking, PaymentsAfterKey } from "./booking.ts";
+import { type Booking, bookings, type PaymentsAfterKey } from "./booking.ts";
 
 /**
  * The reasons of a reversal.
@@ -154,6 +155,35 @@ export async function reversalsOf(em: EntityManager | Tx, lenderId: string, loan
   return query(em, selectOfLoan, [lenderId, loan]);
 }
 
+/** Payments of a loan with their reversals. */
+export interface PaymentsWithReversals {
+  /** Newest first. */
+  readonly payments: readonly Booking[];
+  /** The reversals of `payments`, newest first. */
+  readonly reversals: readonly Reversal[];
+}
+
+/**
+ * Returns the latest payments of a loan over all its cycles, with their reversals, in one query.
+ *
+ * @example
+ * const { payments, reversals } = await paymentsWithReversals(em, lenderId, "LN-2026-00417", 20);
+ * const ofPayment = Map.groupBy(reversals, ({ bookingId }) => bookingId);
+ */
+export async function paymentsWithReversals(
+  em: EntityManager,
+  lenderId: string,
+  loan: string,
+  limit = 50,
+): Promise<PaymentsWithReversals> {
+  const rows = await query<Record<string, unknown>>(em, selectPaymentsWithReversals, [lenderId, loan, limit]);
+  const reversed = joinedRows<Reversal>(rows, "reversal.");
+  return {
+    payments: joinedRows<Booking>(rows, "payment.", "id"),
+    reversals: reversed.toSorted((a, b) => (a.sequence < b.sequence ? 1 : -1)),
+  };
+}
+
 /** A reversal, and the amount of the payment that it reverses wholly or in part. */
 export type ReversalOfPayment = Reversal & { readonly paidMinor: bigint };
 
@@ -277,6 +307,21 @@ const selectOfLoan = statement(
   `select ${reversals.selected("b")} from ledger.payment_reversal b
    where b.lender_id = $1 and b.source_loan_number = $2
    order by b.sequence`,
+);
+
+export const selectPaymentsWithReversals = statement(
+  "ledger.payments-with-reversals",
+  `select ${bookings.selected("b", "payment.")}, ${reversals.selected("r", "reversal.")}
+   from (
+     select * from ledger.payment_booking p
+     where p.lender_id = $1 and p.source_loan_number = $2 order by p.sequence desc limit $3::bigint
+   ) b
+   left join lateral (
+     select * from ledger.payment_reversal p
+     where p.lender_id = $1 and p.source_loan_number = $2 and p.booking_id = b.id
+     offset 0
+   ) r on true
+   order by b.sequence desc, r.sequence`,
 );
 
 const selectOfLoans = statement(

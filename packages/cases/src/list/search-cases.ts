@@ -82,18 +82,19 @@ export async function searchCases(
   search: CaseSearch,
   { after, limit }: CasesAfter,
 ): Promise<FoundCases> {
-  const { source, key = null, rest } = sourceOf(search);
+  const { source, all, key = null } = sourceOf(search);
   const values = [lenderId, after, key, limit, ...filterOf(search)];
-  // All queries must see the same rows. Otherwise a row that is removed from the source in between would move the end
-  // of the second query beyond the last row that the first query has read.
+  if (!source) {
+    const cases = await query<FoundCase>(em, all, values);
+    return { cases: cases.toSorted((a, b) => (a.id < b.id ? -1 : 1)), searchedTo: undefined };
+  }
+  // Both queries must see the same rows. Otherwise a row that is removed from the source in between would move the end of
+  // the search beyond the last row that the first query has read.
   return readSnapshot(em, async (tx) => {
     const cases = await query<FoundCase>(tx, source.select, values);
     if (cases.length >= limit) return { cases, searchedTo: undefined };
     const [last] = await query<{ id: string }>(tx, source.selectLast, [lenderId, after, key]);
-    if (!last || !rest) return { cases, searchedTo: last?.id };
-    // Few of the rows in the order of ids match, so the index that selects the matching rows reads few rows.
-    const others = await query<FoundCase>(tx, rest, values.with(1, last.id).with(3, limit - cases.length));
-    return { cases: [...cases, ...others], searchedTo: undefined };
+    return { cases, searchedTo: last?.id };
   });
 }
 
@@ -159,51 +160,77 @@ interface Source {
   readonly selectLast: ReturnType<typeof statement>;
 }
 
-/** Creates a source whose rows are `rows`. `from` is what it reads in the order of the case ids `id`. */
-function sourceFrom(name: string, from: string, rows: string, id = "p.id"): Source {
+/** Creates a source whose rows are `rows`. `from` is what it reads in the order of the case ids. */
+function sourceFrom(name: string, from: string, rows: string): Source {
   return {
-    select: searchIn(name, rows),
-    selectLast: statement(`${name}-to`, `select ${id} as id ${from} offset (select ${MOST_READ - 1}) limit 1`),
+    select: statement(name, searchIn(rows)),
+    selectLast: statement(`${name}-to`, lastOf(from, "p.id")),
   };
+}
+
+function lastOf(from: string, id: string): string {
+  return `select ${id} as id ${from} offset (select ${MOST_READ - 1}) limit 1`;
 }
 
 const idsFrom = (from: string) => rowsOf(`select p.id as case_id ${from} ${LIMITED}`);
 
+const LENDER_ROWS = `select * ${OF_LENDER} ${LIMITED}`;
+
 export const SOURCES = {
-  lender: sourceFrom("cases.search-of-lender", OF_LENDER, `select * ${OF_LENDER} ${LIMITED}`),
+  lender: sourceFrom("cases.search-of-lender", OF_LENDER, LENDER_ROWS),
   holder: sourceFrom("cases.search-of-holder", OF_HOLDER, `select * ${OF_HOLDER} ${LIMITED}`),
   unassigned: sourceFrom("cases.search-unassigned", UNASSIGNED, `select * ${UNASSIGNED} ${LIMITED}`),
   branch: sourceFrom("cases.search-of-branch", OF_BRANCH, idsFrom(OF_BRANCH)),
   postalCode: sourceFrom("cases.search-of-postal-code", OF_POSTAL_CODE, idsFrom(OF_POSTAL_CODE)),
-  promised: sourceFrom(
-    "cases.search-promised",
-    PROMISED,
-    `${rowsOf(`select p.case_id, p.due_on ${PROMISED} ${LIMITED}`)}
-     where s.due_on >= $11::date and s.due_on <= $12::date`,
-    "p.case_id",
-  ),
 } as const;
 
-// The statements of the rest read all matching rows, because their indexes are not in the order of ids. They are used
-// only after a source in the order of ids has had few matching rows. IS TRUE keeps PostgreSQL from using an index on
-// the ids.
-const selectPromisedByDay = searchIn(
-  "cases.search-promised-by-day",
-  rowsOf(`select p.case_id from cases.promise p
+/** The id of the last row that `first_rows` has read. */
+const LAST_READ = "(select l.id from last_read l)";
+
+export const selectPromisedByDay = searchAll("cases.search-promised-by-day", PROMISED, {
+  id: "p.case_id",
+  rows: `${rowsOf(`select p.case_id, p.due_on ${PROMISED} ${LIMITED}`)}
+    where s.due_on >= $11::date and s.due_on <= $12::date`,
+  rest: rowsOf(`select p.case_id from cases.promise p
     where p.lender_id = $1 and p.state = 'open' and p.due_on >= $11::date and p.due_on <= $12::date
-      and (p.case_id > $2) is true and $3::text is null`),
-);
-export const selectOfText = searchIn(
-  "cases.search-of-text",
-  rowsOf(`select p.id as case_id from cases.collection_case p
+      and (p.case_id > ${LAST_READ}) is true and $3::text is null`),
+});
+export const selectOfText = searchAll("cases.search-of-text", OF_LENDER, {
+  id: "p.id",
+  rows: LENDER_ROWS,
+  rest: rowsOf(`select p.id as case_id from cases.collection_case p
     where cases.folded_name_keys(p.lender_id, p.borrower_name) @> cases.folded_name_keys($1, array_to_string($15::text[], ' '))
-      and (p.id > $2) is true and $3::text is null and ${hasName("p")}
+      and (p.id > ${LAST_READ}) is true and $3::text is null and ${hasName("p")}
     union
     select p.id from cases.collection_case p
     where reverse(lower(p.source_loan_number)) collate "C" >= reverse(lower($14::text)) collate "C"
       and reverse(lower(p.source_loan_number)) collate "C" < (reverse(lower($14::text)) || chr(1114111)) collate "C"
-      and (p.id > $2) is true`),
-);
+      and (p.id > ${LAST_READ}) is true`),
+});
+
+/**
+ * Creates the statement of a search that ends at the end of the list. It reads the first rows in the order of ids. If few of
+ * them match, `rest` finds the other rows by an index that is not in this order, so it reads all matching rows. IS TRUE in
+ * `rest` keeps PostgreSQL from using an index on the ids. The condition on the counts has no column, so PostgreSQL checks
+ * it before it reads a row of the rest.
+ */
+function searchAll(
+  name: string,
+  from: string,
+  { id, rows, rest }: { readonly id: string; readonly rows: string; readonly rest: string },
+) {
+  return statement(
+    name,
+    `with first_rows as materialized (${searchIn(rows)}),
+     last_read as materialized (${lastOf(from, id)})
+     select f.* from first_rows f
+     union all
+     select * from (${searchIn(rest, {
+       onlyIf: `(select count(*) from first_rows) < $4::bigint and (select count(*) from last_read) > 0`,
+       limit: `greatest($4::bigint - (select count(*) from first_rows), 0)`,
+     })}) r`,
+  );
+}
 
 /** Returns the SQL condition that the borrower's name has every word of $15. */
 function hasName(row: "p" | "c"): string {
@@ -214,25 +241,41 @@ function hasName(row: "p" | "c"): string {
   )`;
 }
 
-/** Returns the smallest source that contains all cases of a search, its key, and the statement of the rest. */
-function sourceOf(search: CaseSearch): { source: Source; key?: string; rest?: ReturnType<typeof statement> } {
+/** A search that reads a source step by step. */
+interface StepSearch {
+  /** The smallest source that contains all cases of the search. */
+  readonly source: Source;
+  readonly all?: undefined;
+  readonly key?: string;
+}
+
+/** A search that one statement makes to the end of the list. */
+interface WholeSearch {
+  readonly source?: undefined;
+  readonly all: ReturnType<typeof statement>;
+  readonly key?: undefined;
+}
+
+/** Returns the source that a search reads step by step, with its key, or the statement that finds all its cases. */
+function sourceOf(search: CaseSearch): StepSearch | WholeSearch {
   const { holderId, branchCode, postalCode, promiseDue, text, statuses } = search;
   if (typeof holderId === "string") return { source: SOURCES.holder, key: holderId };
   if (postalCode !== undefined) return { source: SOURCES.postalCode, key: postalCode };
   if (branchCode !== undefined) return { source: SOURCES.branch, key: branchCode };
   if (holderId === null) return { source: SOURCES.unassigned };
-  if (promiseDue) return { source: SOURCES.promised, rest: selectPromisedByDay };
-  if (text !== undefined) return { source: SOURCES.lender, rest: selectOfText };
+  if (promiseDue) return { all: selectPromisedByDay };
+  if (text !== undefined) return { all: selectOfText };
   // Every transition to `new` leaves the case unassigned.
   if (statuses?.every((status) => status === "new")) return { source: SOURCES.unassigned };
   return { source: SOURCES.lender };
 }
 
-/** Creates the statement of a source. `rows` selects rows of cases, in ascending order of their ids. */
-function searchIn(name: string, rows: string) {
-  return statement(
-    name,
-    `select ${caseTable.selectList("c", FOUND)}, c.addresses #>> '{0,postalCode}' as "postalCode",
+/**
+ * Returns the SQL that searches some rows. `rows` selects rows of cases, in ascending order of their ids. Nothing is found
+ * unless `onlyIf` is true.
+ */
+function searchIn(rows: string, { onlyIf = "true", limit = "$4::bigint" } = {}): string {
+  return `select ${caseTable.selectList("c", FOUND)}, c.addresses #>> '{0,postalCode}' as "postalCode",
        o.due_on::text as "promiseDueOn", v.start_received_at as "lastVisitAt"
      from (${rows}) c
      left join lateral (
@@ -243,7 +286,7 @@ function searchIn(name: string, rows: string) {
        select p.start_received_at from cases.visit p
        where p.lender_id = $1 and p.case_id = c.id order by p.start_received_at desc limit 1
      ) v on true
-     where c.is_current
+     where c.is_current and ${onlyIf}
        and ($16::uuid is null or c.assigned_field_partner_id = $16::uuid)
        and ($5::text[] is null or c.status = any ($5::text[]))
        and (not $6::boolean or c.assigned_field_partner_id is null)
@@ -259,6 +302,5 @@ function searchIn(name: string, rows: string) {
          or right(lower(c.source_loan_number), length($14::text)) = lower($14::text)
          or ${hasName("c")})
      order by c.id
-     limit $4::bigint`,
-  );
+     limit ${limit}`;
 }

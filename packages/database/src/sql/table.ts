@@ -26,8 +26,12 @@ export interface Table<Row extends object> {
   type(property: keyof Row & string): string;
   /** Returns the column list of an INSERT or a GROUP BY: `id, due_on`, or `i.id, i.due_on` with an alias. */
   columnList(properties: readonly (keyof Row & string)[], alias?: string): string;
-  /** Returns the list of a SELECT whose rows have the entity's properties: `i.id as "id", i.due_on as "dueOn"`. */
-  selectList(alias: string, properties?: readonly (keyof Row & string)[]): string;
+  /**
+   * Returns the list of a SELECT whose rows have the entity's properties: `i.id as "id", i.due_on as "dueOn"`. With a
+   * `prefix`, such as `invoice.`, the names begin with it, so that one SELECT returns rows of several tables. `joinedRows`
+   * reads such rows.
+   */
+  selectList(alias: string, properties?: readonly (keyof Row & string)[], prefix?: string): string;
   /** Returns the parameters of one row: `$1, $2`. `values` returns the values to send for these parameters. */
   parameterList(properties: readonly (keyof Row & string)[], firstParameter?: number): string;
   /**
@@ -97,8 +101,8 @@ export function tableOf<Row extends object>(entity: EntitySchema<Row>): Table<Ro
     type: (property) => of(property).type,
     columnList: (properties, alias) =>
       list(properties, (column) => (alias === undefined ? column.name : `${alias}.${column.name}`)),
-    selectList: (alias, properties = [...columns.keys()] as (keyof Row & string)[]) =>
-      list(properties, (column) => `${alias}.${column.name} as "${column.property}"`),
+    selectList: (alias, properties = [...columns.keys()] as (keyof Row & string)[], prefix = "") =>
+      list(properties, (column) => `${alias}.${column.name} as "${prefix}${column.property}"`),
     parameterList: (properties, firstParameter = 1) =>
       list(properties, (_column, index) => `$${firstParameter + index}`),
     assignParameters: (properties, firstParameter) =>

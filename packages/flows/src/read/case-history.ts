@@ -1,24 +1,17 @@
-import { type Booking, paymentsOf, type Reversal, reversalsOf } from "@collections/bookings";
+import { type Booking, paymentsWithReversals, type Reversal } from "@collections/bookings";
 import {
   type Case,
-  caseByLoan,
-  casesOfLoan,
+  loanHistory,
+  type LoanHistory,
   metresBetween,
   type PromiseToPay,
-  promisesOfVisits,
   type Visit,
-  visitsOfCase,
 } from "@collections/cases";
 import { type EntityManager, parsePublicId, readSnapshot, type Tx } from "@collections/database";
-import {
-  contactRevealsOf,
-  type FieldPartner,
-  fieldPartnersByIds,
-  type RecordedReveal,
-} from "@collections/field-partners";
+import { contactRevealsOf, type FieldPartner, type RecordedReveal } from "@collections/field-partners";
 import { actsOnLoan, type AuditEntry, type Lender } from "@collections/lenders";
-import { deliveriesOf, type LinkDelivery, linksOfCase, type PaymentLink } from "@collections/payment-links";
-import { type DeliverySummary, eventsOf, listDeliveries, type StreamEvent } from "@collections/webhooks";
+import { type LinkDelivery, linksOfCase, type PaymentLink } from "@collections/payment-links";
+import { type DeliverySummary, type StreamEvent, streamHistory } from "@collections/webhooks";
 
 /** A visit of a case, and how far from the borrower's first address it started. */
 export interface VisitOfCase extends Visit {
@@ -33,7 +26,10 @@ export interface HolderChange {
   readonly at: Date;
 }
 
-/** Everything that is known about the current case of a loan. Each list is newest first, and has 50 entries at most. */
+/**
+ * Everything that is known about the current case of a loan. Each list is newest first, and has 50 entries at most, except
+ * the messages of links and the reversals of payments.
+ */
 export interface CaseHistory {
   readonly theCase: Case;
   /** All cases of the loan, the first cycle first. */
@@ -47,9 +43,11 @@ export interface CaseHistory {
   readonly messages: readonly LinkDelivery[];
   /** Payments of all cycles, because a reversal may move money between them. */
   readonly payments: readonly Booking[];
+  /** The reversals of `payments`. */
   readonly reversals: readonly Reversal[];
   readonly contactReveals: readonly RecordedReveal[];
   readonly undeliveredEvents: readonly DeliverySummary[];
+  /** Empty if they were not read. */
   readonly acts: readonly AuditEntry[];
   /** The field partners that the lists name, by id. */
   readonly fieldPartners: ReadonlyMap<string, FieldPartner>;
@@ -59,50 +57,55 @@ const MAX_ENTRIES = 50;
 
 /**
  * Returns the current case of a loan with its visits, promises, links, messages, payments, reversals, accesses to
- * contact data, undelivered events and operators' actions, read from one database snapshot. Returns undefined if the
- * lender has no such loan. The result contains personal data of the borrower.
+ * contact data, undelivered events and operators' actions, read from one database snapshot. Makes one query for each
+ * package that has a part of them. The loan number may have another Unicode normal form than the stored one. Returns
+ * undefined if the lender has no such loan. Without `withActs` it reads no operators' actions. The result contains personal
+ * data of the borrower.
  *
  * @example
  * const history = await caseHistory(em, lender, "LN-2026-00417");
  * const lastVisitAt = history?.visits[0]?.startedAt;
  */
-export async function caseHistory(em: EntityManager, lender: Lender, loan: string): Promise<CaseHistory | undefined> {
+export async function caseHistory(
+  em: EntityManager,
+  lender: Lender,
+  loan: string,
+  { withActs = true }: { readonly withActs?: boolean } = {},
+): Promise<CaseHistory | undefined> {
   return readSnapshot(em, async (tx) => {
-    const theCase = await caseByLoan(tx, lender.id, loan);
-    return theCase ? historyOf(tx, theCase) : undefined;
+    const ofLoan = await loanHistory(tx, { lenderId: lender.id, loan }, MAX_ENTRIES);
+    return ofLoan && historyOf(tx, ofLoan, withActs);
   });
 }
 
-async function historyOf(tx: Tx, theCase: Case): Promise<CaseHistory> {
+async function historyOf(
+  tx: Tx,
+  { currentCase: theCase, cases, visits, promises }: LoanHistory,
+  withActs: boolean,
+): Promise<CaseHistory> {
   const { lenderId, id: caseId, sourceLoanNumber: loan } = theCase;
-  const { items: visits } = await visitsOfCase(tx, { lenderId, caseId }, { first: MAX_ENTRIES });
-  const visitIds = visits.map(({ id }) => id);
-  const links = await linksOfCase(tx, { lenderId, caseId }, MAX_ENTRIES);
-  const holders = holderChanges(await eventsOf(tx, lenderId, loan));
-  const contactReveals = await contactRevealsOf(tx, caseId, MAX_ENTRIES);
-  const { deliveries } = await listDeliveries(
-    tx,
-    { tenantId: lenderId, stream: loan, states: ["waiting", "in_flight", "retrying", "parked"], limit: MAX_ENTRIES },
-    new Date(),
-  );
-  const people = [
-    theCase.assignedFieldPartnerId,
-    ...[...visits, ...links, ...holders, ...contactReveals].map(personOf),
-  ];
+  const { links, messages } = await linksOfCase(tx, { lenderId, caseId }, MAX_ENTRIES);
+  const { payments, reversals } = await paymentsWithReversals(tx, lenderId, loan, MAX_ENTRIES);
+  const kinds = [...HOLDER_KINDS.keys()];
+  const { events, undelivered } = await streamHistory(tx, lenderId, { stream: loan, kinds }, new Date());
+  const holders = holderChanges(events);
+  const people = [theCase.assignedFieldPartnerId, ...[...visits, ...links, ...holders].map(personOf)];
+  const others = [...new Set(people.filter((id) => id !== null))];
+  const { reveals, fieldPartners } = await contactRevealsOf(tx, caseId, { others, limit: MAX_ENTRIES });
   return {
     theCase,
-    cycles: await casesOfLoan(tx, lenderId, loan),
+    cycles: cases,
     holders: newest(holders.toReversed()),
     visits: visits.map((visit) => ({ ...visit, distanceM: distanceOf(visit, theCase) })),
-    promises: (await promisesOfVisits(tx, lenderId, visitIds)).toReversed(),
+    promises,
     links,
-    messages: await deliveriesOf(tx, links),
-    payments: await paymentsOf(tx, lenderId, loan, MAX_ENTRIES),
-    reversals: newest((await reversalsOf(tx, lenderId, loan)).toReversed()),
-    contactReveals,
-    undeliveredEvents: deliveries,
-    acts: await actsOnLoan(tx, lenderId, loan, MAX_ENTRIES),
-    fieldPartners: await fieldPartnersByIds(tx, [...new Set(people.filter((id) => id !== null))]),
+    messages,
+    payments,
+    reversals,
+    contactReveals: reveals,
+    undeliveredEvents: newest(undelivered),
+    acts: withActs ? await actsOnLoan(tx, lenderId, loan, MAX_ENTRIES) : [],
+    fieldPartners,
   };
 }
 

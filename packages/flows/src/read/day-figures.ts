@@ -1,17 +1,23 @@
-import { type PaymentSum, paymentSums, reconciledWindows, type ReversalSum, reversalSums } from "@collections/bookings";
 import {
-  countActiveFieldPartners,
-  countPromises,
-  countUnassignedCases,
+  type PaymentSum,
+  type ReconciledWindow,
+  reconciledWindows,
+  type RecordedSums,
+  recordedSums,
+  type ReversalSum,
+} from "@collections/bookings";
+import {
+  type CountedDay,
+  dayCounts,
   type DispositionCount,
   type PromiseCounts,
   type UnassignedCases,
-  visitsByDisposition,
 } from "@collections/cases";
 import type { EntityManager } from "@collections/database";
 import { type DeductionSum, deductionSums } from "@collections/earnings";
 import { type Lender, listLenders } from "@collections/lenders";
-import { dayIn, spanOfDay } from "@collections/local-time";
+import { dayIn, hoursOfDay, spanOfDay } from "@collections/local-time";
+import type { CurrencyCode } from "@collections/money";
 import { countLinks, type LinkCounts } from "@collections/payment-links";
 import { type EndpointHealth, endpointHealth } from "@collections/webhooks";
 
@@ -24,12 +30,16 @@ export interface DayFigures {
   readonly day: string;
   /** The booked payments with their excess, by currency. Amounts are in minor units. */
   readonly payments: readonly PaymentSum[];
+  /** The payments of each local hour, in order. A day on which clocks change has 23 or 25 hours. */
+  readonly hours: readonly HourFigures[];
   /** The recorded reversals, by currency. Amounts are in minor units. */
   readonly reversals: readonly ReversalSum[];
   /** Commissions that reversals took back after they had been paid out, by currency. Amounts are in minor units. */
   readonly deductions: readonly DeductionSum[];
   /** The reconciliations of windows that overlap this day. Of each window only the latest run counts. */
   readonly reconciliations: ReconciliationCounts;
+  /** The number of visits that started. */
+  readonly startedVisits: number;
   /** The visits that ended, by disposition. */
   readonly visits: readonly DispositionCount[];
   /** The promises that are due on this day. They are kept or broken after the day. */
@@ -38,6 +48,13 @@ export interface DayFigures {
   readonly links: LinkCounts;
   /** The number of field partners who started or ended a visit. */
   readonly activeFieldPartners: number;
+}
+
+/** The payments that were booked in a local hour, by currency. */
+export interface HourFigures {
+  /** When the hour begins. */
+  readonly from: Date;
+  readonly payments: readonly PaymentSum[];
 }
 
 /** The number of reconciled windows, and of the differences that their latest runs have found. */
@@ -79,13 +96,8 @@ export interface FiguresPage {
 export async function figuresOfDay(em: EntityManager, lender: Lender, day: string): Promise<LenderFigures> {
   // The day that ends where `day` begins. In a zone that has skipped a whole day, it is not the previous date.
   const dayBefore = dayIn(lender.timeZone, new Date(spanOfDay(day, lender.timeZone).from.getTime() - 1));
-  return {
-    lender,
-    day: await figuresOf(em, lender, day),
-    dayBefore: await figuresOf(em, lender, dayBefore),
-    unassignedCases: await countUnassignedCases(em, lender.id),
-    endpoints: await endpointHealth(em, lender.id),
-  };
+  const { days, ...now } = await figuresOf(em, lender, [dayBefore, day]);
+  return { lender, day: days[1]!, dayBefore: days[0]!, ...now };
 }
 
 /**
@@ -121,28 +133,79 @@ export type TodayFigures = Omit<LenderFigures, "dayBefore">;
 export async function figuresOfToday(em: EntityManager, now: Date): Promise<TodayFigures[]> {
   const figures: TodayFigures[] = [];
   for (const lender of await listLenders(em)) {
-    const day = await figuresOf(em, lender, dayIn(lender.timeZone, now));
-    const unassignedCases = await countUnassignedCases(em, lender.id);
-    figures.push({ lender, day, unassignedCases, endpoints: await endpointHealth(em, lender.id) });
+    const { days, ...ofNow } = await figuresOf(em, lender, [dayIn(lender.timeZone, now)]);
+    figures.push({ lender, day: days[0]!, ...ofNow });
   }
   return figures;
 }
 
-async function figuresOf(em: EntityManager, { id, timeZone }: Lender, day: string): Promise<DayFigures> {
-  const span = spanOfDay(day, timeZone);
+/** Returns the figures of successive days with one query for each package that has them. */
+async function figuresOf(em: EntityManager, { id, timeZone }: Lender, names: readonly string[]) {
+  const days = names.map((day) => ({ day, ...spanOfDay(day, timeZone), hours: hoursOfDay(day, timeZone) }));
+  const end = days.at(-1)!.to;
+  const bounds = [...days.map(({ from }) => from), end];
+  const ofHours = await recordedSums(em, id, [...days.flatMap(({ hours }) => hours), end]);
+  const windows = await reconciledWindows(em, id, { from: days[0]!.from, to: end });
+  const deductions = await deductionSums(em, id, bounds);
+  const counts = await dayCounts(em, id, days);
+  const links = await countLinks(em, id, bounds);
+  let past = 0;
   return {
-    day,
-    payments: await paymentSums(em, id, span),
-    reversals: await reversalSums(em, id, span),
-    deductions: await deductionSums(em, id, span),
-    reconciliations: countsOf(await reconciledWindows(em, id, span)),
-    visits: await visitsByDisposition(em, id, span),
-    promises: await countPromises(em, id, day),
-    links: await countLinks(em, id, span),
-    activeFieldPartners: await countActiveFieldPartners(em, id, span),
+    days: days.map(({ hours, ...day }, index): DayFigures => {
+      const recorded = ofHours.slice(past, (past += hours.length));
+      const { startedVisits, visits, promises, activeFieldPartners } = counts.days[index]!;
+      return {
+        day: day.day,
+        payments: sumOfPayments(recorded),
+        hours: hours.map((from, hour) => ({ from, payments: recorded[hour]!.payments })),
+        reversals: sumOfReversals(recorded),
+        deductions: deductions[index]!,
+        reconciliations: countsOf(windows, day),
+        startedVisits,
+        visits,
+        promises,
+        links: links[index]!,
+        activeFieldPartners,
+      };
+    }),
+    unassignedCases: counts.unassigned,
+    endpoints: await endpointHealth(em, id),
   };
 }
 
-function countsOf(windows: readonly { readonly differences: number }[]): ReconciliationCounts {
-  return { windows: windows.length, differences: windows.reduce((sum, { differences }) => sum + differences, 0) };
+function sumOfPayments(hours: readonly RecordedSums[]): PaymentSum[] {
+  return byCurrency(hours.flatMap(({ payments }) => payments)).map(([currency, sums]) => ({
+    currency,
+    payments: total(sums.map(({ payments }) => payments)),
+    amountMinor: totalMinor(sums.map(({ amountMinor }) => amountMinor)),
+    withExcess: total(sums.map(({ withExcess }) => withExcess)),
+    excessMinor: totalMinor(sums.map(({ excessMinor }) => excessMinor)),
+  }));
+}
+
+function sumOfReversals(hours: readonly RecordedSums[]): ReversalSum[] {
+  return byCurrency(hours.flatMap(({ reversals }) => reversals)).map(([currency, sums]) => ({
+    currency,
+    reversals: total(sums.map(({ reversals }) => reversals)),
+    amountMinor: totalMinor(sums.map(({ amountMinor }) => amountMinor)),
+  }));
+}
+
+/** Groups sums by currency, in the order of the currencies. */
+function byCurrency<Sum extends { readonly currency: CurrencyCode }>(sums: readonly Sum[]) {
+  return [...Map.groupBy(sums, ({ currency }) => currency)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+function totalMinor(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((sum, amount) => sum + amount, 0n);
+}
+
+/** Counts the windows that overlap a day. */
+function countsOf(windows: readonly ReconciledWindow[], { from, to }: CountedDay): ReconciliationCounts {
+  const ofDay = windows.filter((window) => window.from < to && window.to > from);
+  return { windows: ofDay.length, differences: total(ofDay.map(({ differences }) => differences)) };
 }

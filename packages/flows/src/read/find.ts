@@ -2,19 +2,17 @@ import {
   type Booking,
   paymentsByReference,
   reconciliationRun,
-  remainingOf,
   type Reversal,
   reversalsByReference,
-  reversalsOf,
 } from "@collections/bookings";
 import { type Case, caseById, caseByLoan, visitById } from "@collections/cases";
 import { type EntityManager, parsePublicId } from "@collections/database";
 import { type FieldPartner, fieldPartnerById, searchFieldPartners } from "@collections/field-partners";
 import type { Lender } from "@collections/lenders";
-import { linkById, linksByLenderLinkId, type PaymentLink } from "@collections/payment-links";
-import { deliveryById, type DeliverySummary } from "@collections/webhooks";
+import { linksWithLinkId, type PaymentLink } from "@collections/payment-links";
+import { deliveryOfEvent, type DeliverySummary } from "@collections/webhooks";
 import { possibleReferences } from "../payment/reference.ts";
-import { searchCases } from "./search-cases.ts";
+import { foundCases } from "./search-cases.ts";
 
 /** The fields of a case that identify it. `status` is its state. */
 export type FoundLoan = Pick<Case, "id" | "sourceLoanNumber" | "status" | "borrowerName">;
@@ -76,8 +74,8 @@ export async function find(em: EntityManager, text: string, options: FindOptions
   const people = await searchFieldPartners(em, { text, limit: options.limit });
   const findings = [...exact, ...people.map((fieldPartner) => ({ kind: "field_partner", fieldPartner }) as const)];
   if (exact.length > 0) return findings;
-  const { items } = await searchCases(em, { text }, { ...options, after: null });
-  return [...findings, ...items.map(({ lender, ...theCase }) => ({ kind: "case", lender, theCase }) as const)];
+  const { found } = await foundCases(em, { text }, { ...options, after: null });
+  return [...findings, ...found.map(({ lender, ...theCase }) => ({ kind: "case", lender, theCase }) as const)];
 }
 
 type FinderById = (em: EntityManager, lender: Lender, id: string) => Promise<Finding | undefined>;
@@ -100,7 +98,7 @@ const FINDERS: Readonly<Record<string, FinderById>> = {
     };
   },
   evt: async (em, lender, eventId) => {
-    const delivery = await deliveryById(em, lender.id, eventId, new Date());
+    const delivery = await deliveryOfEvent(em, lender.id, eventId, new Date());
     return delivery ? { kind: "event", lender, delivery } : undefined;
   },
   rec: async (em, lender, runId) => {
@@ -132,25 +130,21 @@ async function findById(em: EntityManager, text: string, { lenders }: FindOption
 
 async function findByReference(em: EntityManager, text: string, lender: Lender, limit: number): Promise<Finding[]> {
   const search = { references: possibleReferences(text), limit };
-  const findings: Finding[] = [];
-  for (const payment of await paymentsByReference(em, lender.id, search)) {
-    const { appliedMinor, excessMinor } = remainingOf(
-      payment,
-      await reversalsOf(em, lender.id, payment.sourceLoanNumber),
-    );
-    findings.push({ kind: "payment", lender, payment, remainingMinor: appliedMinor + excessMinor });
-  }
+  const payments = await paymentsByReference(em, lender.id, search);
   const reversals = await reversalsByReference(em, lender.id, search);
-  return [...findings, ...reversals.map((reversal) => ({ kind: "reversal", lender, reversal }) as const)];
+  return [
+    ...payments.map(({ reversedMinor, ...payment }) => {
+      return { kind: "payment", lender, payment, remainingMinor: payment.amountMinor - reversedMinor } as const;
+    }),
+    ...reversals.map((reversal) => ({ kind: "reversal", lender, reversal }) as const),
+  ];
 }
 
 async function findLinks(em: EntityManager, linkId: string, { lenders }: FindOptions): Promise<Finding[]> {
   const lenderOf = new Map(lenders.map((lender) => [lender.id, lender]));
-  const keys = lenders.map((lender) => ({ lenderId: lender.id, linkId }));
-  const findings: Finding[] = [];
-  for (const key of await linksByLenderLinkId(em, keys)) {
-    const link = await linkById(em, key);
-    if (link) findings.push({ kind: "link", lender: lenderOf.get(key.lenderId)!, link });
-  }
-  return findings;
+  const links = await linksWithLinkId(
+    em,
+    lenders.map(({ id: lenderId }) => ({ lenderId, linkId })),
+  );
+  return links.map((link) => ({ kind: "link", lender: lenderOf.get(link.lenderId)!, link }));
 }

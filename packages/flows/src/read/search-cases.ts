@@ -51,7 +51,12 @@ export async function searchCases(em: EntityManager, search: CaseSearch, page: S
 
 type Found = FoundCase & { readonly lender: Lender };
 
-async function foundCases(em: EntityManager, search: CaseSearch, { lenders, after, limit, onProgress }: SearchPage) {
+/** Returns a page of cases like `searchCases`, without the field partners that have them. */
+export async function foundCases(
+  em: EntityManager,
+  search: CaseSearch,
+  { lenders, after, limit, onProgress }: SearchPage,
+) {
   const found: Found[] = [];
   const ordered = lenders.toSorted((a, b) => (a.code < b.code ? -1 : 1));
   for (const lender of ordered.filter(({ code }) => after === null || code >= after.lenderCode)) {

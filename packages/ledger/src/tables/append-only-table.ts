@@ -29,9 +29,9 @@ export interface AppendOnlyTable<Row> extends DigestedTable {
   values(rows: readonly Row[]): [lenderIds: string[], ...columns: unknown[]];
   /**
    * Returns the select list for the table with this alias. Each column is selected under its property name, so that the
-   * query returns rows of type Row.
+   * query returns rows of type Row. With a `prefix` the names begin with it, for `joinedRows`.
    */
-  selected(alias: string): string;
+  selected(alias: string, prefix?: string): string;
 }
 
 /**
@@ -56,7 +56,7 @@ export function appendOnlyTable<Row extends DigestedRow>(
       columns: table.insertedTypes(others),
     }),
     values: (rows) => [rows.map(({ lenderId }) => lenderId), ...table.arrays(rows, others)],
-    selected: (alias) => table.selectList(alias, properties),
+    selected: (alias, prefix) => table.selectList(alias, properties, prefix),
     digestOf: (alias) => `${table.name}_digest(${table.columnList(properties, alias)})`,
   };
 }

@@ -89,11 +89,17 @@ const PAID_LINK = [
   "reversedAt",
 ] as const;
 
-// LATERAL with LIMIT makes one index probe for each key, even in a plan that was made while the table was empty.
-const selectByLinkId = lenderStatement(
-  "payment-links.links-by-lender-link-id",
-  { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
-  (isTheLenders) => `select ${linkTable.selectList("l", PAID_LINK)}
+const selectByLinkId = linksByLinkId("payment-links.links-by-lender-link-id", linkTable.selectList("l", PAID_LINK));
+
+/**
+ * Creates the statement that selects `columns` of the links with some lenders and link ids. LATERAL with LIMIT makes one
+ * index probe for each key, even in a plan that was made while the table was empty.
+ */
+export function linksByLinkId(name: string, columns: string) {
+  return lenderStatement(
+    name,
+    { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
+    (isTheLenders) => `select ${columns}
    from (
      select distinct lender_id, link_id from unnest($1::uuid[], $2::text[]) as k (lender_id, link_id)
      limit cardinality($1)
@@ -104,7 +110,8 @@ const selectByLinkId = lenderStatement(
      order by p.id desc
      limit 8
    ) l`,
-);
+  );
+}
 
 const PAID = ["status", "paidAt", "updatedAt"] as const;
 const COPIED_UNPAID = COPIED.filter((property) => property !== "paidAt");

@@ -82,7 +82,11 @@ test.each([
   { ...selectOwn, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
   { ...selectLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
   { ...selectOwnLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
-  { ...selectOfCase, finds: /case_id_lender_id_id_idx.*\n *Index Cond: \(\(case_id = .*lender_id = / },
+  {
+    ...selectOfCase,
+    finds:
+      /case_id_lender_id_id_idx.*\n *Index Cond: \(\(case_id = .*lender_id = (.|\n)*Index Cond: \(.*payment_link_id = /,
+  },
   { ...selectDeliveries, finds: /Index Cond: \(.*payment_link_id = / },
   { ...selectMessages, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
 ])(

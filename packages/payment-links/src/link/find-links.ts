@@ -1,13 +1,16 @@
 import {
   type EntityManager,
   allLendersStatement,
+  forLenders,
   isDistributed,
+  joinedRows,
   query,
   queryReachable,
   statement,
 } from "@collections/database";
-import { deliveryColumns, type LinkDelivery } from "./link-delivery.ts";
-import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
+import { type LenderLinkKey, linksByLinkId } from "./confirmed-links.ts";
+import { deliveryColumns, deliveryTable, type LinkDelivery } from "./link-delivery.ts";
+import { type LinkKey, linkColumns, linkTable, type PaymentLink } from "./payment-link.ts";
 
 /** The key of a case: its lender and its id. */
 export interface CaseKey {
@@ -120,18 +123,45 @@ export async function ownActiveLinks(
 }
 
 /**
- * Returns the last requested links of a case, newest first.
+ * Returns the links to which their lenders gave these ids, newest first, in one query. Several links may have the same
+ * link id, of which at most 8 are returned.
  *
  * @example
- * const links = await linksOfCase(em, { lenderId, caseId }, 20);
+ * const [newest] = await linksWithLinkId(em, [{ lenderId, linkId: "plink_77" }]);
+ */
+export async function linksWithLinkId(em: EntityManager, keys: readonly LenderLinkKey[]): Promise<PaymentLink[]> {
+  if (keys.length === 0) return [];
+  const values = [keys.map(({ lenderId }) => lenderId), keys.map(({ linkId }) => linkId)] as const;
+  return query(em, ...forLenders(selectWithLinkId, values));
+}
+
+/** Links of a case with their messages. */
+export interface LinksWithMessages {
+  /** Newest first. */
+  readonly links: readonly PaymentLink[];
+  /** The messages of all `links`, oldest first. */
+  readonly messages: readonly LinkDelivery[];
+}
+
+/**
+ * Returns the last requested links of a case with their messages, in one query.
+ *
+ * @example
+ * const { links, messages } = await linksOfCase(em, { lenderId, caseId }, 20);
  * const paid = links.filter(({ status }) => status === "paid");
+ * const failed = messages.filter(({ status }) => status === "failed");
  */
 export async function linksOfCase(
   em: EntityManager,
   { lenderId, caseId }: CaseKey,
   limit = 50,
-): Promise<PaymentLink[]> {
-  return query(em, selectOfCase, [lenderId, caseId, limit]);
+): Promise<LinksWithMessages> {
+  const rows = await query<Record<string, unknown>>(em, selectOfCase, [lenderId, caseId, limit]);
+  const messages = joinedRows<LinkDelivery>(rows, "message.");
+  return {
+    links: joinedRows<PaymentLink>(rows, "link.", "id"),
+    messages: messages.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  };
 }
 
 /**
@@ -254,9 +284,18 @@ const selectLink = statement(
 
 export const selectOfCase = statement(
   "payment-links.links-of-case",
-  `select ${linkColumns} from payment_links.payment_link l
-   where l.case_id = $2 and l.lender_id = $1 order by l.id desc limit $3::bigint`,
+  `select ${linkTable.selectList("l", undefined, "link.")}, ${deliveryTable.selectList("d", undefined, "message.")}
+   from (
+     select * from payment_links.payment_link p
+     where p.case_id = $2 and p.lender_id = $1 order by p.id desc limit $3::bigint
+   ) l
+   left join lateral (
+     select * from payment_links.link_delivery p where p.lender_id = $1 and p.payment_link_id = l.id offset 0
+   ) d on true
+   order by l.id desc, d.id`,
 );
+
+const selectWithLinkId = linksByLinkId("payment-links.links-with-link-id", linkColumns);
 
 const LIVE_LINKS = `select ${linkColumns}
    from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k

@@ -33,7 +33,7 @@ export const LinkDeliveryEntity = defineEntity({
 /** One message that carries a link to the borrower. */
 export type LinkDelivery = Readonly<InferEntity<typeof LinkDeliveryEntity>>;
 
-const deliveryTable = tableOf(LinkDeliveryEntity);
+export const deliveryTable = tableOf(LinkDeliveryEntity);
 
 /** The columns of the alias `d` that a query selects to get rows of LinkDelivery. */
 export const deliveryColumns = deliveryTable.selectList("d");

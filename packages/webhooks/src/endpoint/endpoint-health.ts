@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, isDistributed, query, statement } from "@collections/database";
 import { subscriptionsOf } from "./subscription.ts";
 
 /** How many endpoints of a tenant are unhealthy now. An endpoint without a URL is not counted. */
@@ -19,19 +19,35 @@ export interface EndpointHealth {
  * if (suspended + failing > 0) console.log(`${suspended + failing} of ${endpoints} endpoints are unhealthy.`);
  */
 export async function endpointHealth(em: EntityManager, tenantId: string): Promise<EndpointHealth> {
-  const health = { endpoints: 0, suspended: 0, failing: 0 };
-  for (const address of [tenantId, ...(await subscriptionsOf(em, tenantId)).map(({ id }) => id)]) {
-    const [endpoint] = await query<{ isSuspended: boolean; isFailing: boolean }>(em, selectHealth, [address]);
-    if (!endpoint) continue;
-    health.endpoints += 1;
-    if (endpoint.isSuspended) health.suspended += 1;
-    else if (endpoint.isFailing) health.failing += 1;
-  }
-  return health;
+  const endpoints = (await isDistributed(em))
+    ? await healthOnCluster(em, tenantId)
+    : await query<Health>(em, selectHealth, [tenantId]);
+  return {
+    endpoints: endpoints.length,
+    suspended: endpoints.filter(({ isSuspended }) => isSuspended).length,
+    failing: endpoints.filter(({ isSuspended, isFailing }) => isFailing && !isSuspended).length,
+  };
 }
+
+interface Health {
+  readonly isSuspended: boolean;
+  readonly isFailing: boolean;
+}
+
+/** Sends one query for each endpoint, because the rows of a named endpoint may be on another node than its tenant's. */
+async function healthOnCluster(em: EntityManager, tenantId: string): Promise<Health[]> {
+  const addresses = [tenantId, ...(await subscriptionsOf(em, tenantId)).map(({ id }) => id)];
+  const found: Health[] = [];
+  for (const address of addresses) found.push(...(await query<Health>(em, selectHealthOnCluster, [address])));
+  return found;
+}
+
+const HEALTH = `select e.state = 'suspended' as "isSuspended", e.consecutive_failures > 0 as "isFailing"
+   from webhooks.endpoint e where e.url is not null`;
 
 const selectHealth = statement(
   "webhooks.endpoint-health",
-  `select e.state = 'suspended' as "isSuspended", e.consecutive_failures > 0 as "isFailing"
-   from webhooks.endpoint e where e.lender_id = $1 and e.url is not null`,
+  `${HEALTH} and e.lender_id = any (array(select s.id from webhooks.subscription s where s.lender_id = $1) || $1::uuid)`,
 );
+
+const selectHealthOnCluster = statement("webhooks.endpoint-health-on-cluster", `${HEALTH} and e.lender_id = $1`);

@@ -96,7 +96,9 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
   if (last && last.id === rows.at(-1)!.id) page.push(...(await otherCopies(em, conditions, last.id, page)));
-  const deliveries = await Promise.all(page.map((row) => summaryOf(em, row, now)));
+  const deliveries = await Promise.all(
+    page.map(async (row) => summaryOf(await recipientOf(em, row.lenderId), row, now)),
+  );
   return { deliveries, nextCursor: last?.id ?? null };
 }
 
@@ -135,12 +137,29 @@ export async function deliveryById(
   );
   const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId, laterBy(-CLOCKS_DIFFER_MS, eventId)]);
   return {
-    ...(await summaryOf(em, delivery, now)),
+    ...summaryOf(await recipientOf(em, delivery.lenderId), delivery, now),
     url: endpoint?.url ?? null,
     occurredAt: event.occurredAt,
     body: event.body,
     log,
   };
+}
+
+/**
+ * Returns one delivery of an endpoint without its body and its attempts, or undefined if there is none.
+ *
+ * @example
+ * const state = (await deliveryOfEvent(em, tenantId, eventId, now))?.state;
+ */
+export async function deliveryOfEvent(
+  em: EntityManager,
+  recipient: EndpointRef,
+  eventId: string,
+  now: Date,
+): Promise<DeliverySummary | undefined> {
+  const lenderId = addressOf(recipient);
+  const row = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
+  return row ? summaryOf(await recipientOf(em, lenderId), row, now) : undefined;
 }
 
 async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
@@ -192,10 +211,11 @@ async function idsOfStream(em: EntityManager, lenderId: string | undefined, stre
   return rows.map(({ id }) => id);
 }
 
-async function summaryOf(em: EntityManager, row: Delivery, now: Date): Promise<DeliverySummary> {
+/** Returns a delivery to a recipient as tenants and operators see it. */
+export function summaryOf(recipient: Recipient, row: Delivery, now: Date): DeliverySummary {
   const isInFlight = row.state === "waiting" && row.leasedUntil && row.leasedUntil >= now;
   return {
-    ...(await recipientOf(em, row.lenderId)),
+    ...recipient,
     eventId: row.id,
     kind: row.kind,
     ...streamNames(row.loan),

@@ -1,5 +1,14 @@
-import { bucketOf, type Case, cameLate, maskedPhone, storedLoanNumber, transition } from "@collections/cases";
+import {
+  bucketOf,
+  type Case,
+  cameLate,
+  caseByLoan,
+  maskedPhone,
+  storedLoanNumber,
+  transition,
+} from "@collections/cases";
 import { type EntityManager, publicId } from "@collections/database";
+import { fieldPartnerById } from "@collections/field-partners";
 import { type CaseHistory, caseHistory } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
@@ -15,13 +24,50 @@ export interface TimelineEntry {
   readonly details: string;
 }
 
-/** Returns the current case of a loan without contact data. Undefined if none of `lenders` has the code or the loan. */
-export async function caseOfLoan(em: EntityManager, lenders: readonly Lender[], code: string, loan: string) {
-  const lender = lenders.find((one) => one.code === code);
-  // PostgreSQL rejects a text with a NUL. No loan number has a control character.
-  if (!lender || /[\p{Cc}\p{Cs}]/u.test(loan)) return undefined;
-  const history = await caseHistory(em, lender, await storedLoanNumber(em, lender.id, loan));
+/** The lender's code and the number of a loan. */
+interface LoanName {
+  readonly code: string;
+  readonly loan: string;
+}
+
+/**
+ * Returns the current case of a loan with its history, without contact data. Undefined if none of `lenders` has the code or
+ * the loan.
+ *
+ * @param withActs whether operators' actions are read
+ */
+export async function caseOfLoan(
+  em: EntityManager,
+  lenders: readonly Lender[],
+  { code, loan, withActs }: LoanName & { readonly withActs: boolean },
+) {
+  const lender = lenderOfLoan(lenders, { code, loan });
+  const history = lender && (await caseHistory(em, lender, loan, { withActs }));
   return history && { ...shownHistory(lender, history, { hasContact: false }), allows: allowedOn(history.theCase) };
+}
+
+/**
+ * Returns what a form shows of the current case of a loan. Undefined if none of `lenders` has the code or the loan. Reads no
+ * history.
+ */
+export async function loanOfForm(em: EntityManager, lenders: readonly Lender[], { code, loan }: LoanName) {
+  const lender = lenderOfLoan(lenders, { code, loan });
+  const theCase = lender && (await caseByLoan(em, lender.id, await storedLoanNumber(em, lender.id, loan)));
+  if (!theCase) return undefined;
+  const { assignedFieldPartnerId: holderId, sourceLoanNumber, borrowerName, erasedAt } = theCase;
+  const holder = holderId === null ? undefined : await fieldPartnerById(em, holderId);
+  return {
+    lenderCode: code,
+    sourceLoanNumber,
+    borrowerName,
+    erasedAt: erasedAt && erasedAt.toISOString(),
+    holderName: holderId === null ? null : (holder?.displayName ?? publicId("fp", holderId)),
+  };
+}
+
+function lenderOfLoan(lenders: readonly Lender[], { code, loan }: LoanName): Lender | undefined {
+  // PostgreSQL rejects a text with a NUL. No loan number has a control character.
+  return /[\p{Cc}\p{Cs}]/u.test(loan) ? undefined : lenders.find((one) => one.code === code);
 }
 
 /** Returns whether the state of a case allows a new assignment, and the other orders that it allows. */

@@ -65,7 +65,7 @@ export function shownDay(figures: DayFigures) {
       byDisposition: Object.fromEntries(visits.map(({ disposition, visits: count }) => [disposition, count])),
     },
     promises,
-    paymentLinks: links,
+    paymentLinks: { requested: links.requested, minted: links.minted, unavailable: links.unavailable },
     activeFieldPartners,
   };
 }

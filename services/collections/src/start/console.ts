@@ -22,7 +22,7 @@ import {
 } from "../desk/acts.ts";
 import { actorText } from "../desk/actor-text.ts";
 import { dataText, pageOfAudit } from "../desk/audit.ts";
-import { caseOfLoan, factsOf, timelineOf } from "../desk/case-history.ts";
+import { caseOfLoan, factsOf, loanOfForm, timelineOf } from "../desk/case-history.ts";
 import { connectionOfChosen } from "../desk/connection.ts";
 import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliveries.ts";
 import { figuresOfChosen } from "../desk/figures.ts";
@@ -78,10 +78,16 @@ function providerOf({ config, providerOutbound, vault, database, log }: App) {
   return createProviderAccess({ settings, console: consoleUrl(config), client, vault, database, log });
 }
 
+/** The codes of lenders by id. A code never changes, so each is read once in a process. */
+const codes = new Map<string, string>();
+
 async function withLenderCode<Signed extends { readonly lenderId: string | null }>(em: EntityManager, signed: Signed) {
-  if (signed.lenderId === null) return { ...signed, lenderCode: null };
-  const lender = await lenderById(em, signed.lenderId);
-  return lender && { ...signed, lenderCode: lender.code };
+  const { lenderId } = signed;
+  if (lenderId === null) return { ...signed, lenderCode: null };
+  const lenderCode = codes.get(lenderId) ?? (await lenderById(em, lenderId))?.code;
+  if (lenderCode === undefined) return undefined;
+  codes.set(lenderId, lenderCode);
+  return { ...signed, lenderCode };
 }
 
 /**
@@ -117,11 +123,12 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
       return found?.filter(({ kind }) => kind !== "field_partner").map((one) => ({ ...one, next: null }));
     },
     async caseOf(lenderCode, loan) {
-      const shown = await caseOfLoan(em(), await lenders(), lenderCode, loan);
+      // The reasons of operators' acts are for the audit of the operators.
+      const wanted = { code: lenderCode, loan, withActs: staffOf === null };
+      const shown = await caseOfLoan(em(), await lenders(), wanted);
       if (!shown) return undefined;
       const local = (at: string) => timeIn(shown.timeZone, new Date(at));
-      // The reasons of operators' acts are for the audit of the operators.
-      const timeline = timelineOf(staffOf === null ? shown : { ...shown, audit: [] }).map(({ at, what, details }) => ({
+      const timeline = timelineOf(shown).map(({ at, what, details }) => ({
         at: local(at),
         what,
         details,
@@ -133,6 +140,7 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
     payments: async (search) => pageOfPayments(em(), await lenders(), search),
     reconciliations: async (search) => pageOfReconciliations(em(), await lenders(), search),
     reconciliation: async (search) => reconciliationPage(em(), await lenders(), search),
+    loanOfForm: async (lenderCode, loan) => loanOfForm(em(), await lenders(), { code: lenderCode, loan }),
     fieldPartners: (search) => pageOfFieldPartners(em(), search),
     fieldPartner: (id) => fieldPartnerOf(em(), id),
     lenders: (after) => pageOfLenders(em(), after),

@@ -1,5 +1,5 @@
 import { actForm, type Typed } from "../act-form.ts";
-import type { CaseView } from "../desk.ts";
+import type { LoanView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
 import { casePath } from "../paths.ts";
@@ -9,7 +9,7 @@ import { personChoice, type PersonSearch } from "./person-choice.ts";
 /** The form that assigns a case: the search for a field partner, or the question whether to assign the case to them. */
 export function assignPage(
   home: string,
-  view: CaseView,
+  view: LoanView,
   { hidden, text, people, ...typed }: PersonSearch & Typed & { readonly hidden: Html },
 ): PageContent {
   const { lenderCode, sourceLoanNumber, borrowerName, erasedAt, holderName } = view;

@@ -1,6 +1,6 @@
 import type { CaseOrderKind } from "../acts.ts";
 import { actForm, type Typed } from "../act-form.ts";
-import type { CaseView } from "../desk.ts";
+import type { LoanView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
 import { casePath } from "../paths.ts";
@@ -62,7 +62,7 @@ export function orderDoneText(order: CaseOrderKind): string {
 /** The form of an order for a case. */
 export function orderPage(
   home: string,
-  view: CaseView,
+  view: LoanView,
   { order, hidden, ...typed }: Typed & { readonly order: CaseOrderKind; readonly hidden: Html },
 ): PageContent {
   const { lenderCode, sourceLoanNumber } = view;

@@ -14,7 +14,7 @@ export const ASSIGN_ROUTES: readonly ConsoleRoute[] = [
     path: PATH,
     roles: OPERATORS,
     async answer({ desk, home, hiddenFields, params, query }) {
-      const found = await desk.caseOf(params["lender"]!, params["loan"]!);
+      const found = await desk.loanOfForm(params["lender"]!, params["loan"]!);
       if (!found) return { page: noCasePage(), status: 404 };
       const text = query.get("person")?.trim() ?? "";
       const people = text === "" ? undefined : await desk.people(text);
@@ -27,7 +27,7 @@ export const ASSIGN_ROUTES: readonly ConsoleRoute[] = [
     roles: OPERATORS,
     async answer(visit) {
       const { acts, desk, form, home, hiddenFields, params } = visit;
-      const found = await desk.caseOf(params["lender"]!, params["loan"]!);
+      const found = await desk.loanOfForm(params["lender"]!, params["loan"]!);
       if (!found) return { page: noCasePage(), status: 404 };
       const { lenderCode, sourceLoanNumber: loan } = found;
       const fieldPartnerId = form.get("person") ?? "";

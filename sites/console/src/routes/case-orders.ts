@@ -17,7 +17,7 @@ function routesOf(order: CaseOrderKind): ConsoleRoute[] {
       path,
       roles: OPERATORS,
       async answer({ desk, home, hiddenFields, params }) {
-        const found = await desk.caseOf(params["lender"]!, params["loan"]!);
+        const found = await desk.loanOfForm(params["lender"]!, params["loan"]!);
         if (!found) return { page: noCasePage(), status: 404 };
         return { page: orderPage(home, found, { order, hidden: hiddenFields() }) };
       },
@@ -28,7 +28,7 @@ function routesOf(order: CaseOrderKind): ConsoleRoute[] {
       roles: OPERATORS,
       async answer(visit) {
         const { acts, desk, form, home, hiddenFields, params } = visit;
-        const found = await desk.caseOf(params["lender"]!, params["loan"]!);
+        const found = await desk.loanOfForm(params["lender"]!, params["loan"]!);
         if (!found) return { page: noCasePage(), status: 404 };
         const { lenderCode, sourceLoanNumber: loan } = found;
         const { reason, problem } = reasonIn(form, needsReason(order));

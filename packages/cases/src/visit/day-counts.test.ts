@@ -1,13 +1,18 @@
 import { newId, transaction } from "@collections/database";
 import { expect, test } from "vitest";
-import { countUnassignedCases, insertCases } from "../index.ts";
+import { dayCounts, insertCases } from "../index.ts";
 import { casesDatabase } from "../../tests/cases-database.ts";
 import { exampleCase } from "../../tests/example-case.ts";
 
 const database = await casesDatabase();
 const NOW = new Date("2026-11-20T09:00:00Z");
+const DAY = { day: "2026-11-20", from: new Date("2026-11-20T00:00:00Z"), to: new Date("2026-11-21T00:00:00Z") };
 
-test("countUnassignedCases counts the open current cases of one lender without a field partner", async () => {
+async function unassignedOf(lenderId: string) {
+  return (await dayCounts(database.em(), lenderId, [DAY])).unassigned;
+}
+
+test("counts open current cases of one lender without a field partner", async () => {
   const lenderId = newId();
   const cases = [
     exampleCase({ lenderId }),
@@ -18,10 +23,10 @@ test("countUnassignedCases counts the open current cases of one lender without a
     exampleCase(),
   ];
   for (const one of cases) await transaction(database.em(), (tx) => insertCases(tx, [one], [], NOW));
-  expect(await countUnassignedCases(database.em(), lenderId)).toEqual({ count: 2, isComplete: true });
+  expect(await unassignedOf(lenderId)).toEqual({ count: 2, isComplete: true });
 });
 
-test("countUnassignedCases reads only the newest 20,000 unassigned cases, and says so", async () => {
+test("reads the newest 20,000 unassigned cases, and reports more", async () => {
   const lenderId = newId();
   const add = (count: number) =>
     database.pool.query(
@@ -35,7 +40,7 @@ test("countUnassignedCases reads only the newest 20,000 unassigned cases, and sa
       [lenderId, count],
     );
   await add(19_999);
-  expect(await countUnassignedCases(database.em(), lenderId)).toEqual({ count: 19_999, isComplete: true });
+  expect(await unassignedOf(lenderId)).toEqual({ count: 19_999, isComplete: true });
   await add(2);
-  expect(await countUnassignedCases(database.em(), lenderId)).toEqual({ count: 20_000, isComplete: false });
+  expect(await unassignedOf(lenderId)).toEqual({ count: 20_000, isComplete: false });
 });
