@@ -4,6 +4,7 @@ import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partner
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
 import type { MoneyPage, MoneySearch } from "./reads/money.ts";
 import type { SystemPage } from "./reads/system.ts";
+import type { Download, UploadName, UploadsPage, UploadView } from "./reads/uploads.ts";
 
 /**
  * The content of the pages. The service implements it with the reads of the command line, so the pages have no rule of their own
@@ -44,10 +45,19 @@ export interface ConsoleDesk {
   readonly connection: (lender: string | undefined) => Promise<ConnectionPage>;
   /** Returns the delivery of an event with its attempts. */
   readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
+  /** Returns the lenders, and the uploads of one of them: of `lender`, or of the first. */
+  readonly uploads: (lender: string | undefined) => Promise<UploadsPage>;
+  /** Returns an upload that has not expired. */
+  readonly upload: (name: UploadName) => Promise<UploadView | undefined>;
+  /** Returns the rejected rows of an import with the reasons. Undefined if there are none. */
+  readonly rejectedRows: (name: UploadName) => Promise<Download | undefined>;
 }
 
 /** The reads of pages for a lender's staff. The service restricts them to the lender, in one place for all of them. */
-export type LenderDesk = Pick<ConsoleDesk, "figures" | "find" | "caseOf" | "deliveries" | "delivery" | "connection">;
+export type LenderDesk = Pick<
+  ConsoleDesk,
+  "figures" | "find" | "caseOf" | "deliveries" | "delivery" | "connection" | "uploads" | "upload" | "rejectedRows"
+>;
 
 /** The callback and the API keys of a lender. */
 export interface ConnectionPage {

@@ -9,6 +9,8 @@ export interface PageContent {
   readonly section?: string;
   /** The HTML of the main part, including its h1. */
   readonly main: Html;
+  /** After how many seconds browsers load the page again. */
+  readonly reloadAfterSeconds?: number;
 }
 
 /** The frame of a page. */
@@ -25,6 +27,7 @@ const MENU = [
   { path: "/field-partners", label: "Field partners", isForLenders: false },
   { path: "/lenders", label: "Lenders", isForLenders: false },
   { path: "/deliveries", label: "Deliveries", isForLenders: true },
+  { path: "/uploads", label: "Import", isForLenders: true },
   { path: "/connection", label: "Connection", isForLenders: true },
   { path: "/money", label: "Money", isForLenders: false },
   { path: "/audit", label: "Audit", isForLenders: false },

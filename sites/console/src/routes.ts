@@ -16,6 +16,7 @@ import { CONNECTION_ROUTES } from "./routes/connection.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
+import { UPLOAD_ROUTES } from "./routes/uploads.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
@@ -164,4 +165,5 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,
+  ...UPLOAD_ROUTES,
 ];

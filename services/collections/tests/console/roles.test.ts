@@ -3,6 +3,7 @@ import { publicId, transaction } from "@collections/database";
 import { OPERATOR_ROLES, revokeOperator } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
 
 /**
@@ -44,6 +45,7 @@ beforeAll(async () => {
     ":loan": "LN-1",
     ":event": publicId("evt", rows[0]!.id),
     ":person": publicId("fp", (await aFieldPartner(service)).id),
+    ":upload": await anUpload(service, lender.code, { hasRejected: true }),
   };
   visitors = {
     viewer: await aSignedInVisitor(service, ["viewer"]),
@@ -92,7 +94,8 @@ function statusesOf({ roles, method, path, isForLenders }: Route, who: Who): rea
   if (who === "nobody" || who === "revoked session" || who === "expired link") return [401];
   if (method === "post" && who === "form of another session") return [403];
   if (who === "the lender's staff") return isForLenders ? [200, 303, 422] : [404];
-  if (who === "another lender's staff") return isForLenders && !/:(?:loan|event)/.test(path) ? [200, 303, 422] : [404];
+  if (who === "another lender's staff")
+    return isForLenders && !/:(?:loan|event|upload)/.test(path) ? [200, 303, 422] : [404];
   const has: readonly ConsoleRole[] = OPERATOR_ROLES.some((role) => role === who)
     ? [who as ConsoleRole]
     : CONSOLE_ROLES;
@@ -134,6 +137,12 @@ test("a lender's staff reaches these pages and forms, and no other", () => {
     "GET /console/deliveries",
     "GET /console/deliveries/:event",
     "POST /console/deliveries/:event/replay",
+    "GET /console/uploads",
+    "POST /console/uploads",
+    "GET /console/uploads/:lender/:upload",
+    "GET /console/uploads/:lender/:upload/rejected.csv",
+    "POST /console/uploads/:lender/:upload/check",
+    "POST /console/uploads/:lender/:upload/apply",
   ]);
 });
 

@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { queriesDuring } from "../database/fixtures/sent-statements.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
+import { anUpload } from "./fixtures/uploads.ts";
 import { aSignedInVisitor, type Visitor } from "./fixtures/visitor.ts";
 
 let service: TestService;
@@ -11,6 +12,7 @@ let visitor: Visitor;
 let casePath: string;
 let personPath: string;
 let eventPath: string;
+let uploadPath: string;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
@@ -24,6 +26,7 @@ beforeAll(async () => {
   const { pool } = service.app.database;
   const { rows } = await pool.query<{ id: string }>("select id from webhooks.delivery limit 1");
   eventPath = `/console/deliveries/${publicId("evt", rows[0]!.id)}`;
+  uploadPath = `/console/uploads/ACME/${await anUpload(service, "ACME", { hasRejected: true })}`;
   casePath = `/console/cases/ACME/${loan}`;
 });
 
@@ -53,6 +56,9 @@ const PAGES: readonly [name: string, path: () => string, most: number][] = [
   ["Lenders", () => "/console/lenders", MOST],
   ["a lender", () => "/console/lenders/ACME", MOST],
   ["System", () => "/console/system", MOST],
+  ["Import", () => "/console/uploads", MOST],
+  ["an upload", () => uploadPath, MOST],
+  ["rejected rows", () => `${uploadPath}/rejected.csv`, MOST],
   ["Money", () => "/console/money", MOST],
 ];
 
