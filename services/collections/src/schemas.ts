@@ -9,8 +9,9 @@ import { operatorsSchema } from "@collections/operators/schema";
 import { paymentLinksSchema } from "@collections/payment-links/schema";
 import { rateLimitsSchema } from "@collections/rate-limits/schema";
 import { webhooksSchema } from "@collections/webhooks/schema";
+import { uploadsSchema } from "./case-file/upload/upload-schema.ts";
 
-/** The schemas of all packages that the service uses. */
+/** The schemas of all packages that the service uses, and its own. */
 export const schemas: PackageSchema[] = [
   lendersSchema,
   fieldPartnersSchema,
@@ -22,4 +23,5 @@ export const schemas: PackageSchema[] = [
   flowsSchema,
   rateLimitsSchema,
   operatorsSchema,
+  uploadsSchema,
 ];

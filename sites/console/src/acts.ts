@@ -1,3 +1,6 @@
+import type { UploadName } from "./reads/uploads.ts";
+import type { SentFile } from "./received-form.ts";
+
 /** The outcome of a change: it was made, its object does not exist, or it was refused, with a sentence for people. */
 export type ActOutcome =
   | { readonly kind: "done" }
@@ -43,10 +46,22 @@ export interface ConsoleActs {
   readonly moveCases: (
     move: MoveRequest & { readonly version: string; readonly reason: string },
   ) => Promise<ActOutcome>;
+  /** Stores a file of cases, and has it checked. `fields` has the options of the form. */
+  readonly storeFile: (
+    upload: UploadName & { readonly file: SentFile; readonly fields: Record<string, string> },
+  ) => Promise<ActOutcome>;
+  /** Has a file checked again with other options, if `version` names its last check. */
+  readonly checkFile: (
+    check: UploadName & { readonly version: string; readonly fields: Record<string, string> },
+  ) => Promise<ActOutcome>;
+  /** Has a file applied as its last check has shown, if `version` names this check. */
+  readonly applyFile: (
+    apply: UploadName & { readonly version: string; readonly reason: string },
+  ) => Promise<ActOutcome>;
 }
 
 /** The changes that a lender's staff may ask for. The service restricts them to the lender. */
-export type LenderActs = Pick<ConsoleActs, "replayDelivery">;
+export type LenderActs = Pick<ConsoleActs, "replayDelivery" | "storeFile" | "checkFile" | "applyFile">;
 
 /** A request to move all open cases from one field partner to another. */
 export interface MoveRequest {

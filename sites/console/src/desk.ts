@@ -11,6 +11,7 @@ import type {
   ReconciliationView,
 } from "./reads/reconciliations.ts";
 import type { SystemPage } from "./reads/system.ts";
+import type { Download, UploadName, UploadsPage, UploadView } from "./reads/uploads.ts";
 
 /**
  * The content of the pages. The service implements it with the reads of the command line, so the pages have no rule of their own
@@ -59,6 +60,12 @@ export interface ConsoleDesk {
   readonly connection: (lender: string | undefined) => Promise<ConnectionPage>;
   /** Returns the delivery of an event with its attempts. */
   readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
+  /** Returns the lenders, and the uploads of one of them: of `lender`, or of the first. */
+  readonly uploads: (lender: string | undefined) => Promise<UploadsPage>;
+  /** Returns an upload that has not expired. */
+  readonly upload: (name: UploadName) => Promise<UploadView | undefined>;
+  /** Returns the rejected rows of an import with the reasons. Undefined if there are none. */
+  readonly rejectedRows: (name: UploadName) => Promise<Download | undefined>;
 }
 
 /** The reads of pages for a lender's staff. The service restricts them to the lender, in one place for all of them. */
@@ -74,6 +81,9 @@ export type LenderDesk = Pick<
   | "deliveries"
   | "delivery"
   | "connection"
+  | "uploads"
+  | "upload"
+  | "rejectedRows"
 >;
 
 /** The callback and the API keys of a lender. */

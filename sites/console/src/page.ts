@@ -11,6 +11,8 @@ export interface PageContent {
   readonly main: Html;
   /** The path of the page that the browser opens next, without a click. */
   readonly continuesAt?: string;
+  /** After how many seconds browsers load the page again. */
+  readonly reloadAfterSeconds?: number;
 }
 
 /** The frame of a page. */
@@ -29,6 +31,7 @@ const MENU = [
   { path: "/field-partners", label: "Field partners", isForLenders: false },
   { path: "/lenders", label: "Lenders", isForLenders: false },
   { path: "/deliveries", label: "Deliveries", isForLenders: true },
+  { path: "/uploads", label: "Import", isForLenders: true },
   { path: "/connection", label: "Connection", isForLenders: true },
   { path: "/money", label: "Money", isForLenders: false },
   { path: "/audit", label: "Audit", isForLenders: false },

@@ -18,6 +18,15 @@ export function reconciliationPath(lenderCode: string, runId: string): string {
   return `/reconciliations/${encodeURIComponent(lenderCode)}/${encodeURIComponent(runId)}`;
 }
 
+/** Returns the path of an upload's page, of one of its forms, or of its rejected rows, below the path of the console. */
+export function uploadPath(
+  { lenderCode, uploadId }: { readonly lenderCode: string; readonly uploadId: string },
+  part?: "check" | "apply" | "rejected.csv",
+): string {
+  const path = `/uploads/${encodeURIComponent(lenderCode)}/${encodeURIComponent(uploadId)}`;
+  return part === undefined ? path : `${path}/${part}`;
+}
+
 /** Returns a path with a query. */
 export function withQuery(path: string, query: Record<string, string>): string {
   return `${path}?${new URLSearchParams(query).toString()}`;

@@ -3,6 +3,8 @@ import type { ConsoleActs, LenderActs } from "./acts.ts";
 import type { ConsoleDesk, LenderDesk } from "./desk.ts";
 import type { Html } from "./html.ts";
 import type { PageContent } from "./page.ts";
+import type { Download } from "./reads/uploads.ts";
+import type { SentFile } from "./received-form.ts";
 
 /** A request for a route. */
 export interface Visit {
@@ -14,6 +16,8 @@ export interface Visit {
   readonly form: URLSearchParams;
   /** The token of the sign-in that this browser has begun at the provider, or empty. */
   readonly attempt: string;
+  /** The file of a form whose route has `takesFile`. Undefined if none was chosen. */
+  readonly file?: SentFile | undefined;
 }
 
 /** A request of an operator with an open session. */
@@ -26,9 +30,10 @@ export interface SignedInVisit extends Visit {
   readonly hiddenFields: () => Html;
 }
 
-/** The answer to a request: a page, or a redirect to a page. */
+/** The answer to a request: a page, a CSV file to download, or a redirect to a page. */
 export type RouteAnswer = (
   | { readonly page: PageContent; readonly status?: number }
+  | { readonly download: Download }
   | { readonly redirectTo: string }
 ) & {
   /** The session that the browser gets, or the end of its session. */
@@ -41,6 +46,8 @@ interface AnyRoute {
   readonly method: "get" | "post";
   /** The path below /console, as Express reads it. */
   readonly path: string;
+  /** Whether the form has a file. The body is read only if the sender may use the route. */
+  readonly takesFile?: boolean;
 }
 
 /** A route that needs no session. */

@@ -17,6 +17,7 @@ import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PAYMENT_ROUTES } from "./routes/payments.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
 import { PROVIDER_ROUTES } from "./routes/provider.ts";
+import { UPLOAD_ROUTES } from "./routes/uploads.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
@@ -167,4 +168,5 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,
+  ...UPLOAD_ROUTES,
 ];

@@ -5,8 +5,10 @@ import type { ConsoleActs } from "./acts.ts";
 import type { ConsoleDesk } from "./desk.ts";
 import { FORM_TOKEN, formTokenOf, isFormOf, isFromOwnPage } from "./form-check.ts";
 import { hiddenFields } from "./act-form.ts";
+import { refusedUploadPage } from "./pages/upload.ts";
 import { messagePage, needsSessionPage } from "./pages/message.ts";
 import { consolePage, type PageContent, type PageFrame } from "./page.ts";
+import { type ReceivedForm, receivedForm } from "./received-form.ts";
 import type { ConsoleRoute, RouteAnswer } from "./route.ts";
 import { CONSOLE_ROUTES } from "./routes.ts";
 import { ATTEMPT_COOKIE, SESSION_COOKIE, setToken, tokenIn } from "./session-cookie.ts";
@@ -23,10 +25,18 @@ export interface ConsoleOptions {
   readonly desk: (operator: ConsoleOperator) => ConsoleDesk;
   /** Returns the changes that an operator may ask for. The audit names the operator. */
   readonly acts: (operator: ConsoleOperator) => ConsoleActs;
+  /** Reads a body of at most `limitBytes`, with the limits of the service, or returns why the body is refused. */
+  readonly receive: (
+    request: Request,
+    response: Response,
+    limitBytes: number,
+  ) => Promise<{ readonly body: Buffer } | { readonly status: number; readonly problem: string }>;
   readonly log: { error(fields: object, message: string): void };
 }
 
 const MAX_FORM_BYTES = 16_384;
+/** A file of 16 MiB with the fields of its form. */
+const MAX_UPLOAD_BYTES = 16 * 1_024 * 1_024 + 65_536;
 
 /**
  * Serves the operators' console below /console. Every page and form except the sign-in needs a session. The pages work
@@ -49,7 +59,8 @@ export function consoleSite(options: ConsoleOptions): Router {
   const form = express.text({ type: "application/x-www-form-urlencoded", limit: MAX_FORM_BYTES });
   for (const route of CONSOLE_ROUTES) {
     const path = `/console${route.path}`;
-    if (route.method === "post") router.post(path, form, handlerOf(route, options));
+    if (route.takesFile) router.post(path, handlerOf(route, options));
+    else if (route.method === "post") router.post(path, form, handlerOf(route, options));
     else router.get(path, handlerOf(route, options));
   }
   router.use("/console", unknownPath(options));
@@ -80,7 +91,7 @@ function notFoundPage(request: Request): PageContent {
 
 function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {
   return async (request, response) => {
-    const visit = {
+    const opened = {
       access: options.access,
       home: homeOf(options),
       params: request.params as Record<string, string>,
@@ -93,7 +104,7 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
         "The form was not sent by a page of this console. Open the page again, and send the form from there.";
       return show(response.status(403), messagePage("Form refused", text), frameOf(options));
     }
-    if (route.roles === "none") return send(response, await route.answer(visit), options, frameOf(options));
+    if (route.roles === "none") return send(response, await route.answer(opened), options, frameOf(options));
     const { operator, sessionToken } = await sessionOf(request, options);
     if (!operator)
       return show(response.status(401), needsSessionPage(homeOf(options), options.access.provider), frameOf(options));
@@ -104,6 +115,9 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
       const text = `This page needs one of these roles: ${route.roles.join(", ")}. You have: ${operator.roles.join(", ")}.`;
       return show(response.status(403), messagePage("Not permitted", text), frame);
     }
+    const received = route.takesFile ? await receivedFile(request, response, options) : undefined;
+    if (received && "page" in received) return show(response.status(received.status), received.page, frame);
+    const visit = { ...opened, ...received };
     if (route.method === "post" && !isFormOf(sessionToken, visit.form.get(FORM_TOKEN))) {
       const text = "The form belongs to another session. Open the page again, and send the form from there.";
       return show(response.status(403), messagePage("Form refused", text), frame);
@@ -115,6 +129,25 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
     };
     await send(response, await route.answer({ ...visit, ...parts, operator, sessionToken }), options, frame);
   };
+}
+
+/** Reads a form with a file, or returns the page that says why it is refused. */
+async function receivedFile(
+  request: Request,
+  response: Response,
+  { receive }: ConsoleOptions,
+): Promise<ReceivedForm | { readonly page: PageContent; readonly status: number }> {
+  const received = await receive(request, response, MAX_UPLOAD_BYTES);
+  if ("body" in received) {
+    const form = await receivedForm(request, received.body);
+    const text = "The body of the request is no form. Open the page again, and send the form from there.";
+    return form ?? { page: refusedUploadPage("Form refused", text), status: 400 };
+  }
+  const { status, problem } = received;
+  if (status !== 413) return { page: refusedUploadPage("The file cannot be received now", problem), status };
+  const text =
+    "A file has 16 MiB at most. Divide it, or import it by the command case import or by the API. A workbook is smaller than the same rows as CSV.";
+  return { page: refusedUploadPage("The file is too large", text), status };
 }
 
 async function sessionOf(
@@ -130,11 +163,16 @@ async function send(response: Response, answer: RouteAnswer, options: ConsoleOpt
   if (answer.session) setToken(response, SESSION_COOKIE, answer.session, at);
   if (answer.attempt) setToken(response, ATTEMPT_COOKIE, answer.attempt, at);
   if ("page" in answer) return show(response.status(answer.status ?? 200), answer.page, frame);
+  if ("download" in answer) {
+    response.set("Cache-Control", "no-store").attachment(answer.download.fileName);
+    return void response.type("text/csv; charset=utf-8").send(answer.download.text);
+  }
   response.set("Cache-Control", "no-store").redirect(303, answer.redirectTo);
 }
 
 async function show(response: Response, content: PageContent, frame: PageFrame): Promise<void> {
   const text = await consolePage(content, frame);
+  if (content.reloadAfterSeconds !== undefined) response.set("Refresh", String(content.reloadAfterSeconds));
   answerPage(response, text, "'none'", { "script-src": "'none'", "form-action": "'self'" }, "no-store");
 }
 

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type FileProgress, fileProgress, recordFileProgress } from "@collections/cases";
 import { type EntityManager, isUnavailable, newId, transaction, type Tx } from "@collections/database";
@@ -8,12 +7,7 @@ import { lenderById, type LenderProfile, LenderSuspendedError, recordAct } from 
 import { type Batch, batchesOf, type Reading } from "./batches.ts";
 import { columnAt, type Columns } from "../table-file/columns.ts";
 import type { FileRecord } from "../table-file/csv-records.ts";
-import {
-  latestRejectedPath,
-  openRejectedFile,
-  type RejectedFile,
-  type RejectedRow,
-} from "../table-file/rejected-file.ts";
+import type { RejectedFile, RejectedPlace, RejectedRow } from "../table-file/rejected-file.ts";
 import type { ReadFile } from "../table-file/table-file.ts";
 import type { Target } from "./case-columns.ts";
 import type { CellFault } from "./file-row.ts";
@@ -22,6 +16,9 @@ import { type LeftOut, NO_MOVES, type RejectedExample, Tally, withResult } from 
 /** A file to apply to a lender's cases, or to check in a dry run. */
 export interface FileImport {
   readonly file: ReadFile;
+  /** The name of the file without its folder, for the audit log. */
+  readonly fileName: string;
+  readonly rejectedPlace: RejectedPlace;
   readonly reading: Reading;
   readonly lender: LenderProfile;
   readonly environment: string;
@@ -29,11 +26,13 @@ export interface FileImport {
   readonly dryRun: boolean;
   /** The progress of the earlier run to resume; undefined to start with the first row. */
   readonly from: FileProgress | undefined;
+  /** When the import began. Default: when the earlier run began, or now. */
+  readonly startedAt?: Date;
   /** The operator's reason for the import, for the audit log. */
   readonly reason: string | undefined;
   em(): EntityManager;
   /** Called with the number of rows that have been processed. */
-  onProgress(rowsDone: number): void;
+  onProgress(rowsDone: number): void | Promise<void>;
 }
 
 /** The result of importing a file. */
@@ -81,19 +80,19 @@ export function fileKeyOf(file: ReadFile, { columns, readings, asOf, lender }: R
  * throws LenderSuspendedError if the lender has been suspended.
  */
 export async function importFile(asked: FileImport): Promise<FileOutcome> {
-  const { file, reading, from, dryRun } = asked;
+  const { file, reading, from, dryRun, rejectedPlace } = asked;
   await refuseIfSuspended(asked);
   const hasMoves = reading.columns.used.some(({ target }) => target === "assignTo");
   const tally = new Tally({ ...(hasMoves && NO_MOVES), ...from?.summary });
   const { header, separator } = file;
   const bytes = Number(from?.rejectedBytes ?? 0n);
-  if (from?.finishedAt) return { tally, rejectedPath: bytes > 0 ? await latestRejectedPath(file.path) : undefined };
-  const startedAt = from?.startedAt ?? new Date();
+  if (from?.finishedAt) return { tally, rejectedPath: bytes > 0 ? await rejectedPlace.earlierPath() : undefined };
+  const startedAt = from?.startedAt ?? asked.startedAt ?? new Date();
   // If the file has changed while the command asked its question, apply nothing of it.
   if (!dryRun) await file.bytes.verify();
   if (!dryRun)
     await transaction(asked.em(), async (tx) => audit(tx, asked, "case_file.started", { from: from?.rowsDone }));
-  const rejectedFile = await openRejectedFile(file.path, { header, separator, bytes });
+  const rejectedFile = await rejectedPlace.open({ header, separator, bytes });
   try {
     const rowsDone = from?.rowsDone ?? 0;
     for await (const batch of batchesOf(file, reading, { size: MAX_IMPORT_ROWS, rowsDone })) {
@@ -145,7 +144,7 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     },
     async beforeCommit(tx, result) {
       const rejected = rejectedOf(batch, result, reading.columns);
-      await rejectedFile.write(position, inOrder([...rejected, ...moved.refused]));
+      await rejectedFile.write(position, inOrder([...rejected, ...moved.refused]), tx);
       const summary = withResult(tally.summary, result, countsOf(rejected, moved));
       recordFileProgress(tx, progressOf(asked, { rowsDone, rejectedFile, summary, startedAt }), new Date());
     },
@@ -166,7 +165,7 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
   // lost, and then the last attempt has counted all rows as unchanged.
   if (attempts > 1 && !dryRun)
     tally.correct((await fileProgress(asked.em(), lender.id, fileKeyOf(asked.file, reading)))!);
-  asked.onProgress(rowsDone);
+  await asked.onProgress(rowsDone);
 }
 
 type Rejected = RejectedRow & RejectedExample;
@@ -259,13 +258,13 @@ function rejected({ line, cells }: FileRecord, loan: string | null = null, fault
 }
 
 function progressOf(
-  { file, reading, lender }: FileImport,
+  { file, fileName, reading, lender }: FileImport,
   now: Pick<FileProgress, "rowsDone" | "summary" | "startedAt"> & { readonly rejectedFile: RejectedFile },
 ): FileProgress {
   return {
     lenderId: lender.id,
     fileKey: fileKeyOf(file, reading),
-    fileName: basename(file.path),
+    fileName,
     rowsDone: now.rowsDone,
     rejectedBytes: BigInt(now.rejectedFile.bytes),
     summary: now.summary,
@@ -274,9 +273,9 @@ function progressOf(
   };
 }
 
-function audit(tx: Tx, { file, lender, reason }: FileImport, act: string, data: object): void {
-  const { path, sha256, rows } = file;
-  recordAct(tx, { lenderId: lender.id, act, reason, data: { file: basename(path), sha256, rows, ...data } });
+function audit(tx: Tx, { file, fileName, lender, reason }: FileImport, act: string, data: object): void {
+  const { sha256, rows } = file;
+  recordAct(tx, { lenderId: lender.id, act, reason, data: { file: fileName, sha256, rows, ...data } });
 }
 
 async function untilAvailable<Result>(attempt: () => Promise<Result>): Promise<Result> {

@@ -12,7 +12,6 @@ import { endOperatorSession, signedInOperator, signInByLink, usableSignInLink, u
 import type { RequestHandler } from "express";
 import type { App } from "../app.ts";
 import {
-  type Acting,
   assignFromDesk,
   changePhoneFromDesk,
   moveFromDesk,
@@ -38,6 +37,16 @@ import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
 import { createProviderAccess } from "./console-provider.ts";
 import { createProviderClient } from "./provider-client.ts";
+import {
+  applyFileFromDesk,
+  checkFileFromDesk,
+  rejectedFromDesk,
+  storeFileFromDesk,
+  type UploadActing,
+  uploadFromDesk,
+  uploadsOfChosen,
+} from "../desk/uploads.ts";
+import { receiveUpload } from "../http/receive-upload.ts";
 
 /** Returns the operators' console with the reads and the changes of the command line. */
 export function createConsole(app: App): RequestHandler {
@@ -46,7 +55,8 @@ export function createConsole(app: App): RequestHandler {
   const system = systemReading(app);
   const desk = (operator: ConsoleOperator) => ({ ...deskOf(actingIn(app, operator), operator), system });
   const acts = (operator: ConsoleOperator) => actsOf(actingIn(app, operator), operator);
-  return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts });
+  const receive = receiveUpload(app);
+  return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts, receive });
 }
 
 function accessOf(app: App): ConsoleAccess {
@@ -94,14 +104,14 @@ async function withLenderCode<Signed extends { readonly lenderId: string | null 
  * Returns what reads and changes need. This is the only place that decides which lenders a person sees: an operator all of
  * them, and a lender's staff their own.
  */
-function actingIn({ database, config }: App, { lenderCode }: ConsoleOperator): Acting {
+function actingIn({ database, config, vault }: App, { lenderCode }: ConsoleOperator): UploadActing {
   const em = () => database.em();
   const ownLender = async (code: string) => [await lenderByCode(em(), code)].filter((lender) => lender !== undefined);
   const lenders = () => (lenderCode === null ? listLenders(em()) : ownLender(lenderCode));
-  return { em, environment: config.environment, lenders };
+  return { em, environment: config.environment, vault, lenders };
 }
 
-function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
+function actsOf(acting: UploadActing, { name }: ConsoleOperator): ConsoleActs {
   const asOperator = <T>(work: () => T): T => actingAs(`operator:${name}`, work);
   return {
     assignCase: (order) => asOperator(() => assignFromDesk(acting, order)),
@@ -109,10 +119,13 @@ function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
     replayDelivery: (replay) => asOperator(() => replayFromDesk(acting, replay)),
     changePhone: (change) => asOperator(() => changePhoneFromDesk(acting, change)),
     moveCases: (move) => asOperator(() => moveFromDesk(acting, move)),
+    storeFile: (upload) => asOperator(() => storeFileFromDesk(acting, upload)),
+    checkFile: (check) => asOperator(() => checkFileFromDesk(acting, check)),
+    applyFile: (apply) => asOperator(() => applyFileFromDesk(acting, apply)),
   };
 }
 
-function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
+function deskOf(acting: UploadActing, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
   const { em, lenders } = acting;
   return {
     figures: async (code) => figuresOfChosen(em(), await lenders(), { code, now: new Date() }),
@@ -156,6 +169,9 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
     people: (text) => peopleNamed(em(), text),
     person: (fieldPartnerId) => personNamed(em(), fieldPartnerId),
     plannedMoves: (move) => planFromDesk(acting, move),
+    uploads: (code) => uploadsOfChosen(acting, code),
+    upload: (name) => uploadFromDesk(acting, name),
+    rejectedRows: (name) => rejectedFromDesk(acting, name),
     deliveries: async (search) => pageOfDeliveries(em(), await lenders(), search),
     connection: async (code) => connectionOfChosen(em(), await lenders(), { code, now: new Date() }),
     async delivery(eventId) {

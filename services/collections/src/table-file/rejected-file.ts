@@ -1,3 +1,4 @@
+import type { Tx } from "@collections/database";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, rm } from "node:fs/promises";
 import { REJECTED_COLUMNS } from "./column-names.ts";
@@ -20,9 +21,41 @@ export interface RejectedFile {
   readonly path: string | undefined;
   /** The length of the file so far; 0 while there is no file. */
   readonly bytes: number;
-  /** Deletes everything from `position` on, and writes the rows there. Resolves when the rows are on the disk. */
-  write(position: number, rows: readonly RejectedRow[]): Promise<void>;
+  /**
+   * Deletes everything from `position` on, and writes the rows there. Resolves when the rows are on the disk. `tx` is the
+   * transaction that records the position, for a file that is stored in the database.
+   */
+  write(position: number, rows: readonly RejectedRow[], tx?: Tx): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The header of the original file and its separator. */
+export interface RejectedFormat {
+  readonly header: readonly string[];
+  readonly separator: string;
+}
+
+/** Where the rejected rows of an import go. */
+export interface RejectedPlace {
+  /** Opens a file. `bytes` is the length that an earlier run has recorded; 0 starts a new file. */
+  open(format: RejectedFormat & { readonly bytes: number }): Promise<RejectedFile>;
+  /** Returns the path of the file of an earlier run. */
+  earlierPath(): Promise<string | undefined>;
+}
+
+/** Writes rejected rows to a file beside the imported file. */
+export function besideFile(path: string): RejectedPlace {
+  return { open: (format) => openRejectedFile(path, format), earlierPath: () => latestRejectedPath(path) };
+}
+
+/** Returns the first line of a file of rejected rows. */
+export function rejectedHead({ header, separator }: RejectedFormat): string {
+  return BYTE_ORDER_MARK + csvLine([...REJECTED_COLUMNS, ...header], separator);
+}
+
+/** Returns rejected rows as lines of their file. */
+export function rejectedLines({ separator }: Pick<RejectedFormat, "separator">, rows: readonly RejectedRow[]): string {
+  return rows.map((row) => csvLine([String(row.line), row.because, ...row.cells], separator)).join("");
 }
 
 /** How many files of rejected rows one file may have. */
@@ -37,10 +70,9 @@ const MOST_FILES = 10_000;
  */
 export async function openRejectedFile(
   original: string,
-  { header, separator, bytes }: { header: readonly string[]; separator: string; bytes: number },
+  { header, separator, bytes }: RejectedFormat & { readonly bytes: number },
 ): Promise<RejectedFile> {
-  const line = (cells: readonly string[]) => csvLine(cells, separator);
-  const head = BYTE_ORDER_MARK + line([...REJECTED_COLUMNS, ...header]);
+  const head = rejectedHead({ header, separator });
   let created = bytes > 0 ? await openEarlier(original, { bytes, head }) : undefined;
   let length = created ? bytes : 0;
   return {
@@ -55,7 +87,7 @@ export async function openRejectedFile(
       length = Math.min(length, position);
       if (rows.length === 0) return;
       created ??= await createFile(original);
-      const written = rows.map((row) => line([String(row.line), row.because, ...row.cells])).join("");
+      const written = rejectedLines({ separator }, rows);
       const text = Buffer.from(length === 0 ? head + written : written);
       await created.file.write(text, 0, text.length, length);
       await created.file.datasync();
@@ -69,7 +101,7 @@ export async function openRejectedFile(
 }
 
 /** Returns the path of the newest `….rejected.csv` beside `original`. Returns undefined if there is none. */
-export async function latestRejectedPath(original: string): Promise<string | undefined> {
+async function latestRejectedPath(original: string): Promise<string | undefined> {
   let latest: string | undefined;
   for (let count = 1; count <= MOST_FILES; count += 1) {
     const path = rejectedPath(original, count);

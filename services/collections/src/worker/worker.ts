@@ -22,8 +22,11 @@ import { databaseTime, every, type FailedJobs, failedJobs, oneAfterAnother, tran
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
 import { allowedForLinks } from "../settings/link-hosts.ts";
 import type { App } from "../app.ts";
+import { uploadQueue } from "../case-file/upload/upload-schema.ts";
+import { deleteExpiredUploads } from "../case-file/upload/uploads.ts";
 import { runLeftoverRequests } from "../mutation-results/queued-requests.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
+import { runUpload } from "./run-upload.ts";
 import { todayReading } from "./today-reading.ts";
 import { KEPT, readingsOf } from "./webhook-readings.ts";
 
@@ -39,6 +42,9 @@ export interface Worker {
  */
 const MAX_LINK_JOBS = 128;
 const MAX_OTP_JOBS = 32;
+/** Each of these jobs has its file in memory. */
+const MAX_UPLOAD_JOBS = 2;
+const UPLOADS_EVERY_MS = 600_000;
 const SWEEP_EVERY_MS = 15_000;
 const CHAIN_EVERY_MS = 10_000;
 const PROMISES_EVERY_MS = 60_000;
@@ -64,6 +70,7 @@ export async function startWorker(app: App): Promise<Worker> {
     ),
     database.jobs.work(sendPaymentLinkQueue, { concurrency: MAX_LINK_JOBS }, (job) => sendPaymentLink(links, job)),
     database.jobs.work(otpQueue, { concurrency: MAX_OTP_JOBS }, (job) => sendOtp(otpDeps(app), job)),
+    database.jobs.work(uploadQueue, { concurrency: MAX_UPLOAD_JOBS }, (job) => runUpload(app, job)),
   ]);
   const stopping = new AbortController();
   const routines = [
@@ -73,6 +80,7 @@ export async function startWorker(app: App): Promise<Worker> {
     every(PROMISES_EVERY_MS, log, "settle promises", async () =>
       settlePromises({ database, environment: app.config.environment, log }, await databaseTime(database.em())),
     ),
+    every(UPLOADS_EVERY_MS, log, "delete expired uploads", () => deleteOldUploads(app)),
     every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
     every(app.config.ledgerAnchorIntervalMs, log, "anchor the hash chains", () => anchorChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
@@ -145,6 +153,14 @@ export async function pruneOldReconciliations({ database }: Pick<App, "database"
   await oneAfterAnother(database.em(), await listLenders(database.em()), async ({ id }) => {
     await pruneReconciliations(database.em(), id, before);
   });
+}
+
+/** Deletes the uploaded files of all lenders that have expired. */
+export async function deleteOldUploads({ database }: Pick<App, "database">): Promise<void> {
+  const now = await databaseTime(database.em());
+  await oneAfterAnother(database.em(), await listLenders(database.em()), ({ id }) =>
+    transaction(database.em(), (tx) => deleteExpiredUploads(tx, id, now)),
+  );
 }
 
 function unanchoredSeconds(app: App): () => Promise<number | undefined> {

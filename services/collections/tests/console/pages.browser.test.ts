@@ -2,6 +2,8 @@ import { accessibilityFindings, type Browser, startBrowser } from "@collections/
 import { publicId } from "@collections/database";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
+import type { UploadJob } from "../../src/case-file/upload/upload-schema.ts";
+import { runUpload } from "../../src/worker/run-upload.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { linkPath } from "./fixtures/visitor.ts";
@@ -30,6 +32,19 @@ beforeAll(async () => {
   browser = await startBrowser();
   afterFile(() => browser.close());
 });
+
+const FILE = Buffer.from(
+  "Loan No,Customer Name,Mob No,POS,Next Due Date,Nickname\nLN-8,Ravi Kumar,9820000001,1250,05/12/2026,x\nLN-9,Asha,12,1,,\n",
+);
+
+/** Runs the jobs of the uploads that wait for a worker. */
+async function checkUploads(): Promise<void> {
+  const { pool } = service.app.database;
+  const { rows } = await pool.query<UploadJob>(
+    `select lender_id as "lenderId", id as "uploadId" from uploads.upload where state = 'waiting'`,
+  );
+  for (const data of rows) await runUpload(service.app, { data, attempt: 1 });
+}
 
 test.each([
   ["desktop", "light"],
@@ -89,6 +104,17 @@ test.each([
   await page.getByRole("link", { name: "Connection" }).click();
   await page.getByRole("heading", { level: 1, name: "Connection" }).waitFor();
   await look("connection");
+  await page.getByRole("link", { name: "Import", exact: true }).click();
+  await page.getByLabel("File").setInputFiles({ name: "cases.csv", mimeType: "text/csv", buffer: FILE });
+  await page.getByText("Options for reading the file").click();
+  await look("import");
+  await page.getByRole("button", { name: "Upload and check" }).click();
+  await page.getByText("The file is being checked").waitFor();
+  await look("upload-waiting");
+  await checkUploads();
+  await page.getByRole("link", { name: "Load it now" }).click();
+  await page.getByRole("button", { name: "Apply the file" }).waitFor();
+  await look("upload-checked");
   await page.getByRole("link", { name: "Deliveries" }).first().click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
   await look("deliveries");

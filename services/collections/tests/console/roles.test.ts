@@ -4,6 +4,7 @@ import { OPERATOR_ROLES, revokeOperator } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
+import { anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
 
 /**
@@ -46,6 +47,7 @@ beforeAll(async () => {
     ":run": await aReconciliation(lender),
     ":event": publicId("evt", rows[0]!.id),
     ":person": publicId("fp", (await aFieldPartner(service)).id),
+    ":upload": await anUpload(service, lender.code, { hasRejected: true }),
   };
   visitors = {
     viewer: await aSignedInVisitor(service, ["viewer"]),
@@ -97,7 +99,7 @@ function statusesOf({ roles, method, path, isForLenders }: Route, who: Who): rea
   if (method === "post" && who === "form of another session") return [403];
   if (who === "the lender's staff") return isForLenders ? [200, 303, 422] : [404];
   if (who === "another lender's staff")
-    return isForLenders && !/:(?:loan|event|run)/.test(path) ? [200, 303, 422] : [404];
+    return isForLenders && !/:(?:loan|event|run|upload)/.test(path) ? [200, 303, 422] : [404];
   const has: readonly ConsoleRole[] = OPERATOR_ROLES.some((role) => role === who)
     ? [who as ConsoleRole]
     : CONSOLE_ROLES;
@@ -145,6 +147,12 @@ test("a lender's staff reaches these pages and forms, and no other", () => {
     "GET /console/deliveries",
     "GET /console/deliveries/:event",
     "POST /console/deliveries/:event/replay",
+    "GET /console/uploads",
+    "POST /console/uploads",
+    "GET /console/uploads/:lender/:upload",
+    "GET /console/uploads/:lender/:upload/rejected.csv",
+    "POST /console/uploads/:lender/:upload/check",
+    "POST /console/uploads/:lender/:upload/apply",
   ]);
 });
 

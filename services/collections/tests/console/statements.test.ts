@@ -5,6 +5,7 @@ import { queriesDuring } from "../database/fixtures/sent-statements.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
+import { anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, type Visitor } from "./fixtures/visitor.ts";
 
 let service: TestService;
@@ -17,6 +18,7 @@ let runPath: string;
 let caseId: string;
 let story: { readonly loan: string; readonly caseId: string; readonly visitId: string };
 const reference = "UTR402812345678";
+let uploadPath: string;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
@@ -39,6 +41,7 @@ beforeAll(async () => {
   await visitor.get("/console/system");
   await staff.get("/console");
   runPath = `/console/reconciliations/ACME/${await aReconciliation(setup.lender, story.loan)}`;
+  uploadPath = `/console/uploads/ACME/${await anUpload(service, "ACME", { hasRejected: true })}`;
 });
 
 /**
@@ -73,6 +76,9 @@ const PAGES: readonly [name: string, path: () => string][] = [
   ["Lenders", () => "/console/lenders"],
   ["a lender", () => "/console/lenders/ACME"],
   ["System", () => "/console/system"],
+  ["Import", () => "/console/uploads"],
+  ["an upload", () => uploadPath],
+  ["rejected rows", () => `${uploadPath}/rejected.csv`],
   ["Money", () => "/console/money"],
   ["Payments", () => "/console/payments"],
   ["Reversals", () => "/console/payments?kind=reversals"],

@@ -5,10 +5,11 @@ import { assignCase, assignCases, type CaseMove, MAX_MOVES, SPREAD_RULES, type S
 import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { MOVE_COLUMNS, type MoveField, type MoveLine, movesOf } from "../../case-file/move-file.ts";
+import type { TableOptions } from "../../table-file/lender-file.ts";
 import { openRejectedFile, type RejectedFile } from "../../table-file/rejected-file.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import type { ReadFile } from "../../table-file/table-file.ts";
-import { type TableOptions, withLenderFile, withTableOptions } from "../terminal/file-options.ts";
+import { withLenderFile, withTableOptions } from "../terminal/file-options.ts";
 import { surveyText } from "../terminal/file-words.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";

@@ -1,14 +1,18 @@
 import { fileProgress, type FileProgress } from "@collections/cases";
 import type { Lender } from "@collections/lenders";
 import type { Command } from "commander";
+import { basename } from "node:path";
 import type { Reading } from "../../case-file/batches.ts";
 import { CASE_COLUMNS, type Target } from "../../case-file/case-columns.ts";
 import { fileKeyOf, type FileOutcome, importFile } from "../../case-file/import-file.ts";
 import { refuseSimilarLoans } from "../../case-file/similar-loans.ts";
+import type { FileOptions } from "../../table-file/lender-file.ts";
+import { besideFile } from "../../table-file/rejected-file.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
-import { differenceText, missingAsOfText, shownDifference } from "./case-import-words.ts";
+import { importedBeforeText, missingAsOfText } from "../../desk/import-words.ts";
+import { differenceText, shownDifference } from "./case-import-words.ts";
 import { startProgress } from "./import-progress.ts";
-import { type FileOptions, withFileOptions, withLenderFile } from "../terminal/file-options.ts";
+import { withFileOptions, withLenderFile } from "../terminal/file-options.ts";
 import { shownSurvey, surveyText } from "../terminal/file-words.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { type LocalMoment, readPoint, readReason } from "../terminal/read-options.ts";
@@ -118,7 +122,8 @@ async function runImport(
   const { environment } = operator.config;
   const { em } = operator;
   const onProgress = progress.show;
-  const asked = { file, reading, lender, environment, dryRun, from, reason, em, onProgress };
+  const places = { fileName: basename(file.path), rejectedPlace: besideFile(file.path) };
+  const asked = { file, ...places, reading, lender, environment, dryRun, from, reason, em, onProgress };
   return importFile(asked).finally(progress.end);
 }
 
@@ -134,8 +139,7 @@ function earlierText(
   rows: number,
   { resumes, timeZone }: { readonly resumes: boolean; readonly timeZone: string },
 ): string {
-  if (finishedAt)
-    return `This file was imported completely on ${momentText(finishedAt, timeZone)}. Importing it again is harmless.`;
+  if (finishedAt) return importedBeforeText(momentText(finishedAt, timeZone));
   const earlier = `An earlier run, begun ${momentText(startedAt, timeZone)}, has processed ${rowsDone} of ${rows} rows`;
   return resumes
     ? `${earlier}; this run continues after these rows.`

@@ -20,10 +20,11 @@ import { PAYMENT_COLUMNS, type PaymentField } from "../../payment-file/payment-c
 import { paymentRowsOf, type PaymentReading } from "../../payment-file/payment-rows.ts";
 import { writeRejectedPayments } from "../../payment-file/rejected-payments.ts";
 import { type PaymentsInParts, paymentsInParts, summedParts } from "../../payment-file/summed-parts.ts";
+import type { FileOptions } from "../../table-file/lender-file.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import { startProgress } from "../case/import-progress.ts";
 import { counted } from "../../desk/counted.ts";
-import { type FileOptions, withFileOptions, withLenderFile } from "../terminal/file-options.ts";
+import { withFileOptions, withLenderFile } from "../terminal/file-options.ts";
 import { shownSurvey, surveyText } from "../terminal/file-words.ts";
 import { type LocalMoment, readDay, readPoint, readReason } from "../terminal/read-options.ts";
 import { EXIT, Refusal } from "../terminal/refusal.ts";

@@ -1,28 +1,18 @@
-import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { DecimalSign } from "../../table-file/amount-cell.ts";
-import { type ColumnNames, normalised } from "../../table-file/column-names.ts";
-import { type MapOption, readColumns, readMapOption } from "../../table-file/columns.ts";
-import type { DateOrder } from "../../table-file/day-cell.ts";
-import { type Encoding, ENCODINGS } from "../../table-file/file-text.ts";
-import { type SurveyedFile, surveyFile } from "../../table-file/survey.ts";
-import { openTable } from "../../table-file/table-file.ts";
+import type { ColumnNames } from "../../table-file/column-names.ts";
+import { type MapOption, readMapOption } from "../../table-file/columns.ts";
+import { ENCODINGS } from "../../table-file/file-text.ts";
+import {
+  decimalSignOf,
+  type LenderFile,
+  lineNumberOf,
+  openLenderFile,
+  separatorOf,
+  surveyLenderFile,
+} from "../../table-file/lender-file.ts";
+import type { SurveyedFile } from "../../table-file/survey.ts";
 import { notFound } from "./refusal.ts";
-
-/** The options that say where the table of a lender's file is. */
-export interface TableOptions<Field extends string> {
-  readonly map: readonly MapOption<Field>[];
-  readonly encoding?: Encoding;
-  readonly separator?: string;
-  readonly headerLine?: number;
-  readonly sheet?: string;
-}
-
-/** The options that say how a lender's file is read. */
-export interface FileOptions<Field extends string> extends TableOptions<Field> {
-  readonly dateOrder?: DateOrder;
-  readonly decimal?: DecimalSign;
-}
 
 /** Adds the options that say how a lender's file is read. */
 export function withFileOptions<Field extends string>(command: Command, names: ColumnNames<Field>): Command {
@@ -71,43 +61,28 @@ export function withTableOptions<Field extends string>(command: Command, names: 
  */
 export async function withLenderFile<Field extends string, Result>(
   path: string,
-  {
-    names,
-    lender,
-    options,
-  }: {
-    readonly names: ColumnNames<Field>;
-    readonly lender: Pick<Lender, "country" | "currency" | "timeZone">;
-    readonly options: FileOptions<Field>;
-  },
+  given: LenderFile<Field>,
   use: (surveyed: SurveyedFile<Field>) => Promise<Result>,
 ): Promise<Result> {
-  const { map, encoding, separator, headerLine, sheet, dateOrder, decimal } = options;
-  const mapped = new Map(map.map(({ column, target }) => [normalised(column), target]));
-  const fieldOf = (name: string) => mapped.get(normalised(name)) ?? names.knownName(name);
-  const table = await openTable(path, { encoding, separator, headerLine, sheet, fieldOf }).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw error.code === "ENOENT" ? notFound("file", path) : error;
-    },
-  );
+  const table = await openLenderFile(path, given).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "ENOENT" ? notFound("file", path) : error;
+  });
   await using _ = table.bytes;
-  const columns = readColumns(table, map, names);
-  return await use(await surveyFile(table, columns, { names, lender, dateOrder, decimal }));
+  return await use(await surveyLenderFile(table, given));
 }
 
 function readSeparator(text: string): string {
-  if (text === "tab") return "\t";
-  if (/^[^"\r\n]$/u.test(text)) return text;
-  throw new InvalidArgumentError("Expected one character, or the word tab.");
+  return separatorOf(text) ?? unexpected("Expected one character, or the word tab.");
 }
 
 function readLineNumber(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Expected the number of a line from 1 to 9999.");
+  return lineNumberOf(text) ?? unexpected("Expected the number of a line from 1 to 9999.");
 }
 
 function readDecimal(text: string): DecimalSign {
-  if (text === "point" || text === ".") return ".";
-  if (text === "comma" || text === ",") return ",";
-  throw new InvalidArgumentError("Expected point or comma.");
+  return decimalSignOf(text) ?? unexpected("Expected point or comma.");
+}
+
+function unexpected(detail: string): never {
+  throw new InvalidArgumentError(detail);
 }

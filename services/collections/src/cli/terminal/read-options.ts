@@ -1,14 +1,13 @@
 import { readInstant } from "@collections/cases";
-import { dayIn, instantOf } from "@collections/local-time";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import { InvalidArgumentError } from "commander";
+import { EXPECTED_MOMENT, type LocalMoment, readClockMoment } from "../../desk/clock-moment.ts";
 import { parseDuration } from "../../settings/setting-readers.ts";
 import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
 
-/** Returns the moment that an option names. A local time in the option is read in `timeZone`. */
-export type LocalMoment = (timeZone: string) => Date;
+export type { LocalMoment };
 
 /**
  * Reads a moment in one of three forms: with Z or an offset; in local time (`2026-11-20 18:00`, or `09:00` for today);
@@ -32,20 +31,6 @@ export function readPoint(text: string): LocalMoment {
   const moment = readClockMoment(text);
   if (moment !== undefined) return moment;
   throw new InvalidArgumentError(`${EXPECTED_MOMENT}; got "${text.slice(0, 40)}".`);
-}
-
-const EXPECTED_MOMENT =
-  "Expected a local time such as 09:00 (today) or 2026-11-20 18:00, or a time with a zone such as 2026-11-20T12:30:00Z";
-
-function readClockMoment(text: string): LocalMoment | undefined {
-  const reading = readInstant(text);
-  if ("instant" in reading) return () => reading.instant;
-  const ofToday = /^\d{1,2}:\d{2}(?::\d{2})?$/.test(text) ? text.padStart(text.length < 6 ? 5 : 8, "0") : undefined;
-  // The text is parsed as UTC only to validate it and to split it into day and time.
-  const local = readInstant(ofToday === undefined ? `${text}Z` : `2000-01-01T${ofToday}Z`);
-  if (!("instant" in local)) return undefined;
-  const [day = "", time = ""] = local.instant.toISOString().slice(0, -1).split("T");
-  return (timeZone) => instantOf(ofToday === undefined ? day : dayIn(timeZone, new Date()), time, timeZone);
 }
 
 /** Reads a day of the calendar. */

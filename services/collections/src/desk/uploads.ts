@@ -1,0 +1,229 @@
+import { createHash } from "node:crypto";
+import { currentActor, transaction } from "@collections/database";
+import { type Lender, recordAct, SealedValueError, type Vault } from "@collections/lenders";
+import { timeIn } from "@collections/local-time";
+import { outcomeContext, partContext, sealFile } from "../case-file/upload/sealed-parts.ts";
+import { readUploadOptions, type TypedOptions, typedOptions } from "../case-file/upload/upload-options.ts";
+import {
+  applyUpload,
+  checkAgain,
+  partsOf,
+  storeUpload,
+  type UploadKey,
+  uploadOf,
+  uploadsOf,
+} from "../case-file/upload/uploads.ts";
+import { ENCODINGS } from "../table-file/file-text.ts";
+import type { Acting, DeskOutcome } from "./acts.ts";
+import { actorText } from "./actor-text.ts";
+import { readClockMoment } from "./clock-moment.ts";
+import type { FileWords } from "./file-words.ts";
+import type { ImportWords } from "./import-words.ts";
+
+/** What reads and changes of uploads need. */
+export interface UploadActing extends Acting {
+  readonly vault: Vault;
+}
+
+/** The outcome of a check or of an import, in words. */
+export interface UploadOutcome {
+  /** Why the file cannot be applied. */
+  readonly problem?: string;
+  readonly file?: FileWords;
+  /** Sentences about the file and earlier imports. */
+  readonly notes?: readonly string[];
+  readonly changes?: ImportWords;
+}
+
+/** Names an upload. */
+export interface UploadName {
+  readonly lenderCode: string;
+  readonly uploadId: string;
+}
+
+/** The most bytes of an uploaded file. */
+export const MAX_UPLOAD_BYTES = 16 * 1_024 * 1_024;
+const MOST_NAME_CHARACTERS = 100;
+
+/** Returns the lenders to choose from, and the newest uploads of one of them: of the lender `code`, or of the first. */
+export async function uploadsOfChosen({ em, lenders: all }: UploadActing, code: string | undefined) {
+  const lenders = (await all()).toSorted((a, b) => (a.code < b.code ? -1 : 1));
+  const chosen = code === undefined ? lenders[0] : lenders.find((lender) => lender.code === code);
+  const uploads = chosen ? await uploadsOf(em(), chosen.id, new Date()) : [];
+  return {
+    lenderCodes: lenders.map((lender) => lender.code),
+    lenderCode: chosen?.code,
+    timeZone: chosen?.timeZone,
+    mostBytes: MAX_UPLOAD_BYTES,
+    encodings: ENCODINGS,
+    uploads: uploads.map(({ id, fileName, state, uploadedBy, createdAt }) => ({
+      uploadId: id,
+      fileName,
+      state,
+      uploadedBy: actorText(uploadedBy),
+      createdAt: timeIn(chosen!.timeZone, createdAt),
+    })),
+  };
+}
+
+/** Returns an upload with the outcome of its last check or of its import. */
+export async function uploadFromDesk(acting: UploadActing, name: UploadName) {
+  const found = await findUpload(acting, name);
+  if (!found) return undefined;
+  const { lender, upload, key } = found;
+  const outcome: UploadOutcome =
+    upload.outcome === null ? {} : openOutcome(acting.vault, upload.outcome, outcomeContext(key));
+  const local = (at: Date) => timeIn(lender.timeZone, at);
+  return {
+    lenderCode: lender.code,
+    uploadId: upload.id,
+    fileName: upload.fileName,
+    byteCount: upload.byteCount,
+    sha256: upload.sha256,
+    uploadedBy: actorText(upload.uploadedBy),
+    appliedBy: upload.appliedBy === null ? null : actorText(upload.appliedBy),
+    createdAt: local(upload.createdAt),
+    expiresAt: local(upload.expiresAt),
+    timeZone: lender.timeZone,
+    state: upload.state,
+    version: String(upload.version),
+    rowsDone: upload.rowsDone,
+    rows: upload.rows,
+    options: upload.options,
+    encodings: ENCODINGS,
+    ...outcome,
+  };
+}
+
+/** Returns the rejected rows of an import as a CSV file, or undefined if there are none. */
+export async function rejectedFromDesk(acting: UploadActing, name: UploadName) {
+  const found = await findUpload(acting, name);
+  if (!found) return undefined;
+  const { upload, key } = found;
+  const parts = await partsOf(acting.em(), key, "rejected");
+  if (parts.length === 0) return undefined;
+  try {
+    const texts = parts.map(({ place, sealed }) => acting.vault.open(sealed, partContext(key, "rejected", place)));
+    return { fileName: `${upload.fileName.replace(/\.(?:csv|xlsx)$/i, "")}.rejected.csv`, text: texts.join("") };
+  } catch (error) {
+    // The master key was replaced in this hour.
+    if (error instanceof SealedValueError) return undefined;
+    throw error;
+  }
+}
+
+/** Stores a file for a lender's cases, and has it checked. */
+export async function storeFileFromDesk(
+  acting: UploadActing,
+  {
+    fields,
+    file,
+    ...name
+  }: UploadName & {
+    readonly file: { readonly name: string; readonly bytes: Buffer };
+    readonly fields: Readonly<Record<string, string>>;
+  },
+): Promise<DeskOutcome> {
+  const lender = await lenderNamed(acting, name.lenderCode);
+  if (!lender || !isUuid(name.uploadId)) return NOT_FOUND;
+  if (file.bytes.length === 0) return refused("The file is empty. Choose a file with a header and rows.");
+  const options = typedOptions(fields);
+  const problem = problemOf(options, lender);
+  if (problem !== undefined) return refused(problem);
+  const key = { lenderId: lender.id, uploadId: name.uploadId };
+  const sha256 = createHash("sha256").update(file.bytes).digest("hex");
+  const parts = await sealFile(acting.vault, key, file.bytes);
+  const now = new Date();
+  const upload = {
+    fileName: shownFileName(file.name),
+    sha256,
+    byteCount: file.bytes.length,
+    uploadedBy: currentActor(),
+    options,
+  };
+  await transaction(acting.em(), async (tx) => {
+    const data = { file: upload.fileName, sha256, bytes: upload.byteCount };
+    recordAct(tx, { lenderId: lender.id, act: "case_file.uploaded", data });
+    await storeUpload(tx, key, upload, { parts, now });
+  });
+  return DONE;
+}
+
+/** Has an uploaded file checked again, with other options. */
+export async function checkFileFromDesk(
+  acting: UploadActing,
+  { version, fields, ...name }: UploadName & { readonly version: string; readonly fields: Record<string, string> },
+): Promise<DeskOutcome> {
+  const found = await findUpload(acting, name);
+  if (!found) return NOT_FOUND;
+  const options = typedOptions(fields);
+  const problem = problemOf(options, found.lender);
+  if (problem !== undefined) return refused(problem);
+  const key = { ...found.key, version: Number(version) };
+  const isAsked = await transaction(acting.em(), (tx) => checkAgain(tx, key, { options, now: new Date() }));
+  return isAsked ? DONE : refused(CHANGED);
+}
+
+/** Has a checked file applied by a worker. */
+export async function applyFileFromDesk(
+  acting: UploadActing,
+  { version, reason, ...name }: UploadName & { readonly version: string; readonly reason: string },
+): Promise<DeskOutcome> {
+  const found = await findUpload(acting, name);
+  if (!found) return NOT_FOUND;
+  const key = { ...found.key, version: Number(version) };
+  const asked = { by: currentActor(), reason: reason === "" ? null : reason, now: new Date() };
+  const isAsked = await transaction(acting.em(), (tx) => applyUpload(tx, key, asked));
+  return isAsked ? DONE : refused(CHANGED);
+}
+
+const DONE = { kind: "done" } as const;
+const NOT_FOUND = { kind: "not_found" } as const;
+const CHANGED = "Somebody has checked or applied the file in the meantime. Look at the page again.";
+
+function refused(detail: string): DeskOutcome {
+  return { kind: "refused", detail };
+}
+
+async function lenderNamed({ lenders }: UploadActing, code: string): Promise<Lender | undefined> {
+  return (await lenders()).find((lender) => lender.code === code);
+}
+
+async function findUpload(acting: UploadActing, { lenderCode, uploadId }: UploadName) {
+  const lender = isUuid(uploadId) ? await lenderNamed(acting, lenderCode) : undefined;
+  if (!lender) return undefined;
+  const key: UploadKey = { lenderId: lender.id, uploadId };
+  const upload = await uploadOf(acting.em(), key, new Date());
+  return upload && { lender, upload, key };
+}
+
+function problemOf(options: TypedOptions, { timeZone }: Lender): string | undefined {
+  const read = readUploadOptions(options, (text) => readClockMoment(text)?.(timeZone));
+  return "problem" in read ? read.problem : undefined;
+}
+
+function openOutcome(vault: Vault, sealed: string, context: string): UploadOutcome {
+  try {
+    return JSON.parse(vault.open(sealed, context)) as UploadOutcome;
+  } catch (error) {
+    if (!(error instanceof SealedValueError)) throw error;
+    return {
+      problem:
+        "This page cannot be shown any more, because the service has another master key now. Upload the file again.",
+    };
+  }
+}
+
+function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+/** Returns the name of a file without its folder. Shows invisible characters as codes, and cuts off a long name. */
+function shownFileName(name: string): string {
+  const last = name.normalize().toWellFormed().split(/[/\\]/).at(-1)!;
+  const shown = last.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+    return `<U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}>`;
+  });
+  const text = shown.length <= MOST_NAME_CHARACTERS ? shown : `${shown.slice(0, MOST_NAME_CHARACTERS).toWellFormed()}…`;
+  return text === "" ? "file" : text;
+}

@@ -1,0 +1,26 @@
+import type { Request, Response } from "express";
+import type { App } from "../app.ts";
+import { addressOf } from "./address-of.ts";
+import { Problem } from "./problem.ts";
+import { closeIfUnread, readBody } from "./read-body.ts";
+
+/** A received body, or why it was refused. */
+export type Received = { readonly body: Buffer } | { readonly status: number; readonly problem: string };
+
+/**
+ * Returns a function that reads the body of a signed-in person's upload, with the limits that other bodies have. The
+ * memory is counted until the request is answered.
+ */
+export function receiveUpload({ bodyMemory }: Pick<App, "bodyMemory">) {
+  return async (request: Request, response: Response, limitBytes: number): Promise<Received> => {
+    const held = bodyMemory.hold(addressOf(request));
+    response.once("close", () => held.release());
+    try {
+      return { body: await readBody(request, { limitBytes, held }) };
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      closeIfUnread(request, response);
+      return { status: error.status, problem: error.detail };
+    }
+  };
+}

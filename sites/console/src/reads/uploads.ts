@@ -1,0 +1,76 @@
+/** The options of an import, as somebody typed them. */
+export type ImportOptions = Readonly<Record<string, string | undefined>>;
+
+/** A lender's uploads, and what the form needs. */
+export interface UploadsPage {
+  /** The codes of all lenders, sorted. */
+  readonly lenderCodes: readonly string[];
+  /** Undefined if there is no such lender. */
+  readonly lenderCode: string | undefined;
+  readonly timeZone: string | undefined;
+  /** The most bytes of a file. */
+  readonly mostBytes: number;
+  /** The encodings to choose from. */
+  readonly encodings: readonly string[];
+  /** The newest first. */
+  readonly uploads: readonly {
+    readonly uploadId: string;
+    readonly fileName: string;
+    readonly state: string;
+    readonly uploadedBy: string;
+    /** A local time in `timeZone`. */
+    readonly createdAt: string;
+  }[];
+}
+
+/** Names an upload. */
+export interface UploadName {
+  readonly lenderCode: string;
+  readonly uploadId: string;
+}
+
+/** An uploaded file, with the outcome of its check or of its import. */
+export interface UploadView extends UploadName {
+  readonly fileName: string;
+  readonly byteCount: number;
+  readonly sha256: string;
+  readonly uploadedBy: string;
+  readonly appliedBy: string | null;
+  /** Local times in `timeZone`. */
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly timeZone: string;
+  readonly state: "waiting" | "checked" | "refused" | "applying" | "applied";
+  /** Changes with each check. Only the last check can be applied. */
+  readonly version: string;
+  readonly rowsDone: number;
+  /** Null until the file is read. */
+  readonly rows: number | null;
+  readonly options: ImportOptions;
+  readonly encodings: readonly string[];
+  /** Why the file cannot be applied, in one or more lines. */
+  readonly problem?: string;
+  /** How the file is read. */
+  readonly file?: {
+    readonly headline: string;
+    readonly columns: readonly (readonly [column: string, field: string])[];
+    readonly ranges: readonly (readonly [column: string, from: string, to: string, sum: string, readWith: string])[];
+    readonly ignored: readonly string[];
+    readonly notices: readonly string[];
+  };
+  readonly notes?: readonly string[];
+  /** The changes that the file would make or has made, with the first rows of each kind. */
+  readonly changes?: {
+    readonly counts: readonly (readonly [name: string, count: string])[];
+    readonly changed: readonly { readonly kind: string; readonly lines: readonly string[] }[];
+    readonly rejected: readonly string[];
+    readonly leftOut: readonly string[];
+    readonly warnings: readonly string[];
+  };
+}
+
+/** A file to download. */
+export interface Download {
+  readonly fileName: string;
+  readonly text: string;
+}

@@ -1,0 +1,113 @@
+import { reasonIn } from "../act-form.ts";
+import { formIdIn } from "../form-check.ts";
+import { noUploadPage, uploadPage } from "../pages/upload.ts";
+import { uploadsPage } from "../pages/uploads.ts";
+import { uploadPath } from "../paths.ts";
+import { type ConsoleRoute, OPERATORS } from "../route.ts";
+import { answerForm } from "./answer-form.ts";
+
+const PATH = "/uploads/:lender/:upload";
+
+function nameIn(params: Readonly<Record<string, string>>) {
+  return { lenderCode: params["lender"]!, uploadId: params["upload"]! };
+}
+
+/** The pages and forms that import cases from a file: the upload, its check, the import and its rejected rows. */
+export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
+  {
+    method: "get",
+    path: "/uploads",
+    roles: OPERATORS,
+    isForLenders: true,
+    async answer({ desk, home, hiddenFields, query }) {
+      return {
+        page: uploadsPage(home, await desk.uploads(query.get("lender") ?? undefined), { hidden: hiddenFields() }),
+      };
+    },
+  },
+  {
+    method: "post",
+    path: "/uploads",
+    roles: OPERATORS,
+    isForLenders: true,
+    takesFile: true,
+    async answer(visit) {
+      const { acts, desk, file, form, home, hiddenFields } = visit;
+      const fields = Object.fromEntries(form);
+      const name = { lenderCode: form.get("lender") ?? "", uploadId: formIdIn(form) ?? "" };
+      return answerForm(visit, {
+        problem: file ? undefined : "Choose a file.",
+        perform: () => acts.storeFile({ ...name, fields, file: file! }),
+        again: async (problem) => {
+          const page = await desk.uploads(form.get("lender") ?? undefined);
+          return uploadsPage(home, page, { hidden: hiddenFields(), typed: fields, problem });
+        },
+        doneAt: home + uploadPath(name),
+      });
+    },
+  },
+  {
+    method: "get",
+    path: PATH,
+    roles: OPERATORS,
+    isForLenders: true,
+    async answer({ desk, home, hiddenFields, params }) {
+      const view = await desk.upload(nameIn(params));
+      return view ? { page: uploadPage(home, view, { hidden: hiddenFields }) } : { page: noUploadPage(), status: 404 };
+    },
+  },
+  {
+    method: "get",
+    path: `${PATH}/rejected.csv`,
+    roles: OPERATORS,
+    isForLenders: true,
+    async answer({ desk, params }) {
+      const download = await desk.rejectedRows(nameIn(params));
+      return download ? { download } : { page: noUploadPage(), status: 404 };
+    },
+  },
+  {
+    method: "post",
+    path: `${PATH}/check`,
+    roles: OPERATORS,
+    isForLenders: true,
+    async answer(visit) {
+      const { acts, desk, form, home, hiddenFields, params } = visit;
+      const name = nameIn(params);
+      const view = await desk.upload(name);
+      if (!view) return { page: noUploadPage(), status: 404 };
+      const fields = Object.fromEntries(form);
+      return answerForm(visit, {
+        problem: undefined,
+        perform: () => acts.checkFile({ ...name, version: form.get("version") ?? "", fields }),
+        again: (problem) => {
+          const typed = { ...view, options: fields };
+          return uploadPage(home, typed, { hidden: hiddenFields, refused: { form: "check", problem } });
+        },
+        doneAt: home + uploadPath(name),
+      });
+    },
+  },
+  {
+    method: "post",
+    path: `${PATH}/apply`,
+    roles: OPERATORS,
+    isForLenders: true,
+    async answer(visit) {
+      const { acts, desk, form, home, hiddenFields, params } = visit;
+      const name = nameIn(params);
+      const view = await desk.upload(name);
+      if (!view) return { page: noUploadPage(), status: 404 };
+      const { reason, problem } = reasonIn(form, false);
+      return answerForm(visit, {
+        problem,
+        perform: () => acts.applyFile({ ...name, version: form.get("version") ?? "", reason }),
+        again: async (because) => {
+          const now = (await desk.upload(name)) ?? view;
+          return uploadPage(home, now, { hidden: hiddenFields, refused: { form: "apply", problem: because, reason } });
+        },
+        doneAt: home + uploadPath(name),
+      });
+    },
+  },
+];
