@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { CASE_STATUSES, CLOSE_REASONS } from "./case/case-status.ts";
 import { exampleCase } from "../tests/example-case.ts";
 import { lockCurrent, lockFree, lockImported } from "./case/lock-cases.ts";
-import { selectOfText, selectPromisedByDay, SOURCES } from "./list/search-cases.ts";
+import { selectOfText, selectPromisedByDay, SOURCES, STATES } from "./list/search-cases.ts";
 import { selectCounts } from "./visit/day-counts.ts";
 import { selectHistory } from "./visit/loan-history.ts";
 import { PROMISE_STATES } from "./visit/promise-to-pay.ts";
@@ -39,6 +39,10 @@ test.each([
   { ...SOURCES.unassigned.select, finds: /case_unassigned/ },
   { ...SOURCES.branch.select, finds: /case_of_branch/ },
   { ...SOURCES.postalCode.select, finds: /case_of_postal_code/ },
+  { ...STATES.status.count, finds: /search_state_of_status.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
+  { ...STATES.status.select, finds: /search_state_of_status.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
+  { ...STATES.dpd.count, finds: /search_state_of_dpd.*\n *Index Cond: \(\(lender_id = .*dpd_band >= / },
+  { ...STATES.dpd.select, finds: /search_state_of_dpd.*\n *Index Cond: \(\(lender_id = .*dpd_band >= / },
   {
     ...selectOfText,
     finds: /collection_case_pkey(.|\n)*One-Time Filter.*InitPlan(.|\n)*case_of_folded_name(.|\n)*case_of_loan_end/,

@@ -2,10 +2,12 @@ import type { PackageSchema } from "@collections/database";
 import { Case } from "./case/collection-case.ts";
 import { FileImport } from "./import/file-import.ts";
 import { GoneCaseEntity } from "./list/gone-case.ts";
+import { SearchStateEntity } from "./list/search-state.ts";
 import { caseRuleMigration } from "./migrations/0013-case-rule.ts";
 import { searchMigration } from "./migrations/0014-search.ts";
 import { balanceMigration } from "./migrations/0015-balance.ts";
 import { foldedNamesMigration } from "./migrations/0016-folded-names.ts";
+import { searchStatesMigration } from "./migrations/0018-search-states.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
 import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
@@ -191,7 +193,7 @@ where borrower_name is not normalized or bucket is not normalized or addresses::
  */
 export const casesSchema: PackageSchema = {
   name: "cases",
-  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, QueuedRequestEntity, GoneCaseEntity],
+  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, QueuedRequestEntity, GoneCaseEntity, SearchStateEntity],
   migrations: [
     {
       name: "0001",
@@ -272,7 +274,9 @@ export const casesSchema: PackageSchema = {
            add column completion_clock_wrong boolean not null default false`,
       ],
     },
+    { name: "0018-search-states", statements: searchStatesMigration },
   ],
+  readOnly: ["cases.search_state"],
   undistributed: [
     {
       table: "cases.held_request",

@@ -3,6 +3,7 @@ import { caseTable } from "../case/case-columns.ts";
 import type { CaseStatus } from "../case/case-status.ts";
 import type { Case } from "../case/collection-case.ts";
 import type { CasesAfter } from "./list-cases.ts";
+import { INDEXED_STATUSES } from "./search-state.ts";
 
 /** The cases that an operator searches. An absent field does not restrict the search. */
 export interface CaseSearch {
@@ -64,12 +65,17 @@ export interface FoundCases {
 
 /** The maximum number of rows that one query reads in the order of ids. It limits the duration of the query. */
 const MOST_READ = 10_000;
+/**
+ * The maximum number of cases with a status or with days past due that one query reads. If there are more, the order of
+ * ids finds a page of them sooner.
+ */
+const MOST_OF_STATE = 20_000;
 
 /**
  * Returns the first current cases of a lender after the id `after` that match the search, ordered by id. The search may
  * end at `searchedTo`, before it has found `limit` cases, so that its duration does not grow with the number of cases
- * that do not match. A search by field partner (or none), branch, postal code, promise or text finds few cases among
- * many by an index.
+ * that do not match. A search by field partner (or none), branch, postal code, promise, days past due, text or a status
+ * that no payment sets finds few cases among many by an index.
  *
  * @example
  * const first = { after: "00000000-0000-0000-0000-000000000000", limit: 50 };
@@ -88,14 +94,30 @@ export async function searchCases(
     const cases = await query<FoundCase>(em, all, values);
     return { cases: cases.toSorted((a, b) => (a.id < b.id ? -1 : 1)), searchedTo: undefined };
   }
-  // Both queries must see the same rows. Otherwise a row that is removed from the source in between would move the end of
+  // All queries must see the same rows. Otherwise a row that is removed from the source in between would move the end of
   // the search beyond the last row that the first query has read.
   return readSnapshot(em, async (tx) => {
+    const few = await fewOf(tx, lenderId, after, search);
+    if (few) return { cases: await query<FoundCase>(tx, few, values.with(2, null)), searchedTo: undefined };
     const cases = await query<FoundCase>(tx, source.select, values);
     if (cases.length >= limit) return { cases, searchedTo: undefined };
     const [last] = await query<{ id: string }>(tx, source.selectLast, [lenderId, after, key]);
     return { cases, searchedTo: last?.id };
   });
+}
+
+/** Returns the statement that reads the cases by their status or days past due, if few cases after `after` have them. */
+async function fewOf(tx: EntityManager, lenderId: string, after: string, { statuses, dpd }: CaseSearch) {
+  const isIndexed = statuses?.every((status) => INDEXED_STATUSES.includes(status)) ?? false;
+  const counts = [
+    ...(isIndexed ? [{ ...STATES.status, values: [statuses] }] : []),
+    ...(dpd ? [{ ...STATES.dpd, values: [dpd.from, dpd.to] }] : []),
+  ];
+  for (const { count, select, values } of counts) {
+    const [counted] = await query<{ count: number }>(tx, count, [lenderId, after, ...values]);
+    if (counted!.count <= MOST_OF_STATE) return select;
+  }
+  return undefined;
 }
 
 /** Returns the values from the parameter $5 on: those of the conditions in searchIn. */
@@ -121,8 +143,9 @@ const LIMITED = `limit (select ${MOST_READ})`;
 // Each source reads at most MOST_READ rows of one index, in the order of the case ids. The number of the LIMIT is in a
 // sub-select, so that PostgreSQL prefers the index that returns the rows in this order, also without statistics: see
 // list-cases.ts, which also explains why there is no index on the status. A daily import changes the days past due of
-// every case, so they have no index either. With an index on a changed column, an update writes all indexes of the case:
-// on a million cases 430 to 740 µs and 17 to 34 KB of WAL, instead of 80 to 115 µs and 1 to 5 KB. $3 is the key of the source, as text.
+// every case, so they have no index either: see STATES. With an index on a changed column, an update writes all indexes
+// of the case: on a million cases 430 to 740 µs and 17 to 34 KB of WAL, instead of 80 to 115 µs and 1 to 5 KB. $3 is the
+// key of the source, as text.
 const OF_LENDER = `from cases.collection_case p
   where p.lender_id = $1 and p.id > $2 and $3::text is null order by p.id`;
 
@@ -145,9 +168,12 @@ const OF_POSTAL_CODE = `from cases.collection_case p
 const PROMISED = `from cases.promise p
   where p.lender_id = $1 and p.state = 'open' and p.case_id > $2 and $3::text is null order by p.case_id`;
 
-/** Returns a sub-query of the rows of cases whose ids, as `case_id`, `ids` selects. */
+/**
+ * Returns a sub-query of the rows of cases whose ids, as `case_id`, `ids` selects. `place` is the id. If `ids` is in
+ * ascending order, an ORDER BY of `place` needs no sort, and PostgreSQL stops after the last row of the page.
+ */
 function rowsOf(ids: string): string {
-  return `select k.* from (${ids}) s
+  return `select k.*, s.case_id as place from (${ids}) s
    cross join lateral (
      select * from cases.collection_case r
      where r.lender_id = $1 and r.id >= s.case_id and r.id <= s.case_id order by r.id limit 1
@@ -174,12 +200,12 @@ function lastOf(from: string, id: string): string {
 
 const idsFrom = (from: string) => rowsOf(`select p.id as case_id ${from} ${LIMITED}`);
 
-const LENDER_ROWS = `select * ${OF_LENDER} ${LIMITED}`;
+const LENDER_ROWS = `select p.*, p.id as place ${OF_LENDER} ${LIMITED}`;
 
 export const SOURCES = {
   lender: sourceFrom("cases.search-of-lender", OF_LENDER, LENDER_ROWS),
-  holder: sourceFrom("cases.search-of-holder", OF_HOLDER, `select * ${OF_HOLDER} ${LIMITED}`),
-  unassigned: sourceFrom("cases.search-unassigned", UNASSIGNED, `select * ${UNASSIGNED} ${LIMITED}`),
+  holder: sourceFrom("cases.search-of-holder", OF_HOLDER, `select p.*, p.id as place ${OF_HOLDER} ${LIMITED}`),
+  unassigned: sourceFrom("cases.search-unassigned", UNASSIGNED, `select p.*, p.id as place ${UNASSIGNED} ${LIMITED}`),
   branch: sourceFrom("cases.search-of-branch", OF_BRANCH, idsFrom(OF_BRANCH)),
   postalCode: sourceFrom("cases.search-of-postal-code", OF_POSTAL_CODE, idsFrom(OF_POSTAL_CODE)),
 } as const;
@@ -193,7 +219,8 @@ export const selectPromisedByDay = searchAll("cases.search-promised-by-day", PRO
     where s.due_on >= $11::date and s.due_on <= $12::date`,
   rest: rowsOf(`select p.case_id from cases.promise p
     where p.lender_id = $1 and p.state = 'open' and p.due_on >= $11::date and p.due_on <= $12::date
-      and (p.case_id > ${LAST_READ}) is true and $3::text is null`),
+      and (p.case_id > ${LAST_READ}) is true and $3::text is null
+    order by p.case_id`),
 });
 export const selectOfText = searchAll("cases.search-of-text", OF_LENDER, {
   id: "p.id",
@@ -230,6 +257,40 @@ function searchAll(
        limit: `greatest($4::bigint - (select count(*) from first_rows), 0)`,
      })}) r`,
   );
+}
+
+// `cases.search_state` has the cases with a status that no payment sets, and the bands of days past due. Its rows change
+// seldom: a daily import changes the band of one case in thirty, and a confirmation usually changes nothing. As in the
+// sources, ORDER BY with a LIMIT in a sub-select makes PostgreSQL prefer the index.
+export const STATES = {
+  status: indexOfState("status", { counted: idsOfStatus("$3"), read: idsOfStatus("$5") }),
+  dpd: indexOfState("dpd", { counted: idsOfDpd("$3", "$4"), read: idsOfDpd("$9", "$10") }),
+} as const;
+
+function idsOfStatus(statuses: string): string {
+  return `select l.case_id from unnest(${statuses}::text[]) u (status) cross join lateral (
+      select p.case_id from cases.search_state p
+      where p.lender_id = $1 and p.status = u.status and p.case_id > $2
+      order by p.case_id limit (select ${MOST_OF_STATE + 1})
+    ) l`;
+}
+
+function idsOfDpd(from: string, to: string): string {
+  return `select p.case_id from cases.search_state p
+    where p.lender_id = $1 and p.dpd_band >= (${from}::integer + 29) / 30 and p.dpd_band <= (${to}::integer + 29) / 30
+      and (p.case_id > $2) is true
+    order by p.dpd_band limit (select ${MOST_OF_STATE + 1})`;
+}
+
+/** Creates the statements of an index on `cases.search_state`: the number of its matches, and the cases found by it. */
+function indexOfState(name: string, ids: { readonly counted: string; readonly read: string }) {
+  return {
+    count: statement(`cases.count-of-${name}`, `select count(*)::integer as count from (${ids.counted}) i`),
+    select: statement(
+      `cases.search-of-${name}`,
+      searchIn(rowsOf(`select i.case_id from (${ids.read}) i where $3::text is null order by i.case_id`)),
+    ),
+  };
 }
 
 /** Returns the SQL condition that the borrower's name has every word of $15. */
@@ -271,7 +332,7 @@ function sourceOf(search: CaseSearch): StepSearch | WholeSearch {
 }
 
 /**
- * Returns the SQL that searches some rows. `rows` selects rows of cases, in ascending order of their ids. Nothing is found
+ * Returns the SQL that searches some rows. `rows` selects rows of cases, and their ids as `place`. Nothing is found
  * unless `onlyIf` is true.
  */
 function searchIn(rows: string, { onlyIf = "true", limit = "$4::bigint" } = {}): string {
@@ -301,6 +362,6 @@ function searchIn(rows: string, { onlyIf = "true", limit = "$4::bigint" } = {}):
        and ($14::text is null
          or right(lower(c.source_loan_number), length($14::text)) = lower($14::text)
          or ${hasName("c")})
-     order by c.id
+     order by c.place
      limit ${limit}`;
 }

@@ -4,8 +4,11 @@ import { keepReading } from "../metrics/kept-reading.ts";
 import { RELEASE } from "../settings/release.ts";
 import { doctorReport } from "./doctor.ts";
 
-/** The report takes several queries for each lender, so all pages share a report that is at most a minute old. */
-const KEPT = { maxAgeMs: 60_000, patienceMs: 2_000, uselessAfterMs: 600_000 };
+/**
+ * The report takes several queries for each lender, so all pages share it. If it is older than a minute, a page shows it
+ * at once, and a new one is made for the next page.
+ */
+const KEPT = { maxAgeMs: 60_000, patienceMs: 2_000, uselessAfterMs: 600_000, cachedFirst: true };
 
 /** Returns the function that reads the page System: the versions, and the latest report of doctor. */
 export function systemReading({ database, config, vault, log }: Pick<App, "database" | "config" | "vault" | "log">) {

@@ -5,7 +5,7 @@ import { keepReading } from "./kept-reading.ts";
  * Creates a cached reading. By `state`, a test sets the clock and the duration of a reading, and makes readings fail or
  * hang.
  */
-function aReading() {
+function aReading(options: { readonly cachedFirst?: boolean } = {}) {
   const state = { now: 0, reads: 0, tookMs: 0, fails: false, hangs: false, errors: 0 };
   const kept = keepReading(
     async () => {
@@ -21,6 +21,7 @@ function aReading() {
       uselessAfterMs: 60_000,
       onError: () => (state.errors += 1),
       now: () => state.now,
+      ...options,
     },
   );
   return { state, kept };
@@ -66,4 +67,14 @@ test("returns the cached reading while a single new reading hangs", async () => 
   expect(await kept()).toBe(1);
   expect(await kept()).toBe(1);
   expect(state.reads).toBe(2);
+});
+
+test("returns an outdated reading at once with `cachedFirst`, and reads again", async () => {
+  const { state, kept } = aReading({ cachedFirst: true });
+  expect(await kept()).toBe(1);
+  state.now = 30_000;
+  expect(await kept()).toBe(1);
+  await expect.poll(kept).toBe(2);
+  state.now += 60_000;
+  expect(await kept()).toBe(3);
 });

@@ -10,6 +10,8 @@ export interface KeptReadingOptions {
   readonly patienceMs: number;
   /** The age from which a cached value is no longer returned. */
   readonly uselessAfterMs: number;
+  /** Whether a caller gets an outdated cached value at once, while a new one is read. Default false. */
+  readonly cachedFirst?: boolean;
   readonly onError: (error: unknown) => void;
   /** A monotonic clock. */
   readonly now?: () => number;
@@ -26,7 +28,8 @@ const KEPT_DURATIONS = 20;
  * or fails, callers get the cached value, or undefined if that is too old.
  */
 export function keepReading<Value>(read: () => Promise<Value>, options: KeptReadingOptions) {
-  const { maxAgeMs, patienceMs, uselessAfterMs, onError, now = () => performance.now() } = options;
+  const { maxAgeMs, patienceMs, uselessAfterMs, cachedFirst = false, onError } = options;
+  const { now = () => performance.now() } = options;
   let last: { readonly value: Value; readonly at: number; readonly goodUntil: number } | undefined;
   let reading: Promise<void> | undefined;
 
@@ -43,12 +46,16 @@ export function keepReading<Value>(read: () => Promise<Value>, options: KeptRead
     }
   }
 
+  const cached = () => (last && now() < last.at + uselessAfterMs ? last.value : undefined);
+
   return async (): Promise<Value | undefined> => {
     if (last && now() < last.goodUntil) return last.value;
+    const outdated = cachedFirst ? cached() : undefined;
     reading ??= refresh();
+    if (outdated !== undefined) return outdated;
     const waiting = new AbortController();
     await Promise.race([reading, delay(patienceMs, undefined, { signal: waiting.signal }).catch(() => {})]);
     waiting.abort();
-    return last && now() < last.at + uselessAfterMs ? last.value : undefined;
+    return cached();
   };
 }

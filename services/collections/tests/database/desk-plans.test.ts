@@ -18,6 +18,8 @@ const ROWS = 20_000;
 const MOST_ROWS = 1_100;
 /** `MOST_READ` of the search for cases: a search without an index of its own reads this many cases in a step. */
 const A_STEP = 10_000;
+/** `MOST_OF_STATE` of the search for cases, and one row more: a search counts the cases on hold up to this number. */
+const COUNTED = 20_001;
 /** A page of 200 field partners with their cases, earnings and sums. */
 const PEOPLE = 2_500;
 
@@ -36,6 +38,9 @@ const READS: readonly (readonly [title: string, args: (world: World) => readonly
   ["cases of a field partner", ({ person }) => ["case", "list", "--holder", person], MOST_ROWS],
   ["unassigned cases", ({ code }) => ["case", "list", "--lender", code, "--holder", "none"], MOST_ROWS],
   ["new cases", ({ code }) => ["case", "list", "--lender", code, "--status", "new"], A_STEP],
+  ["cases on hold", ({ code }) => ["case", "list", "--lender", code, "--status", "on_hold"], COUNTED],
+  ["withdrawn cases", ({ code }) => ["case", "list", "--lender", code, "--status", "withdrawn,closed"], MOST_ROWS],
+  ["cases far past due", ({ code }) => ["case", "list", "--lender", code, "--dpd", "200.."], MOST_ROWS],
   ["cases of a branch", ({ code }) => ["case", "list", "--lender", code, "--branch", "B7"], MOST_ROWS],
   ["cases of a postal code", ({ code }) => ["case", "list", "--lender", code, "--postal-code", "411007"], MOST_ROWS],
   ["promises of a day", ({ code }) => ["case", "list", "--lender", code, "--promise-due", PROMISED_DAY], A_STEP],

@@ -90,18 +90,30 @@ const SEARCHES: readonly [title: string, name: string, values: readonly unknown[
     [null, ...search({ text: "99997" })],
     "case_of_loan_end",
   ],
+  ["cases on hold", "cases.search-of-status", [null, ...search({ status: "on_hold" })], "search_state_of_status"],
+  ["cases far past due", "cases.search-of-dpd", [null, ...search({ dpd: 400 })], "search_state_of_dpd"],
+  ["the number of cases on hold", "cases.count-of-status", [["on_hold"]], "search_state_of_status"],
+  ["the number of cases far past due", "cases.count-of-dpd", [400, 36_500], "search_state_of_dpd"],
 ];
 
+interface Searched {
+  readonly branch?: string;
+  readonly postalCode?: string;
+  readonly text?: string;
+  readonly status?: string;
+  readonly dpd?: number;
+}
+
 /** Returns the values from $4 on of a search for cases. */
-function search({ branch, postalCode, text }: { branch?: string; postalCode?: string; text?: string }): unknown[] {
-  const contact = [branch ?? null, postalCode ?? null];
+function search({ branch, postalCode, text, status, dpd }: Searched): unknown[] {
   return [
     51,
-    null,
+    status === undefined ? null : [status],
     false,
-    ...contact,
-    null,
-    null,
+    branch ?? null,
+    postalCode ?? null,
+    dpd ?? null,
+    dpd ?? null,
     null,
     null,
     null,
@@ -131,6 +143,7 @@ beforeAll(async () => {
     await session("force_custom_plan"),
   ];
   await empty.query("alter table cases.collection_case set (autovacuum_enabled = off)");
+  await empty.query("alter table cases.search_state set (autovacuum_enabled = off)");
   await empty.query("alter table ledger.payment_booking set (autovacuum_enabled = off)");
   await prepareAll(empty);
   await fill(generic);
@@ -139,7 +152,7 @@ beforeAll(async () => {
   await executeAll(generic, PLANS[1]);
   await prepareAll(custom);
   await executeAll(custom, PLANS[2]);
-  await empty.query("analyze cases.collection_case, ledger.payment_booking");
+  await empty.query("analyze cases.collection_case, cases.search_state, ledger.payment_booking");
   await executeAll(generic, PLANS[3]);
   await executeAll(custom, PLANS[4]);
 });
@@ -203,12 +216,15 @@ async function fill(client: Client): Promise<void> {
   const id = "overlay($2::text placing lpad(to_hex(n), 8, '0') from 29)::uuid";
   await client.query(
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
-       work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
+       blocked_at, work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
        excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
-       created_at, updated_at, branch_code)
-     select ${lender}, ${id}, case n when 7 then '0007' else 'LN-' || n end, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0,
+       created_at, updated_at, branch_code, dpd)
+     select ${lender}, ${id}, case n when 7 then '0007' else 'LN-' || n end, 1, true,
+       case n % 1000 when 2 then 'on_hold' else 'new' end, case n % 1000 when 2 then 'blocked' else 'open' end,
+       case n % 1000 when 2 then now() end, false, false, '{}', 'INR', 1000, 1000, 0, 0,
        case n % 1000 when 1 then 'Zarathustra Rao' else 'Ravi Kumar' end, '+919800000001', '{}',
-       jsonb_build_array(jsonb_build_object('postalCode', n % 1000)), '{}', '{}', 1, now(), now(), 'B' || n % 1000
+       jsonb_build_array(jsonb_build_object('postalCode', n % 1000)), '{}', '{}', 1, now(), now(), 'B' || n % 1000,
+       case n % 1000 when 3 then 400 else n % 180 end
      from generate_series(1, $3::integer) n`,
     [LENDER, START, ROWS],
   );

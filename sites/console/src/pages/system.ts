@@ -14,8 +14,8 @@ export function systemPage(home: string, { versions, report }: SystemPage): Page
       ${
         report
           ? html`<p class="about">
-                As <code>doctor</code> found it at ${report.at.slice(0, 19).replace("T", " ")} UTC. At most a minute
-                old.
+                As <code>doctor</code> found it at ${report.at.slice(0, 19).replace("T", " ")} UTC. If this is more than
+                a minute ago, open the page again in a few seconds for a new report.
               </p>
               <section class="panel">
                 <h2>Problems</h2>

@@ -1,0 +1,180 @@
+import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { afterAll, describe, expect, test } from "vitest";
+import { casesDatabase } from "../../tests/cases-database.ts";
+import { exampleCase } from "../../tests/example-case.ts";
+import { applyPayment } from "../case/apply-payment.ts";
+import { CASE_STATUSES } from "../case/case-status.ts";
+import type { ImportedCase, LockedCase } from "../case/locked-case.ts";
+import { transition, type Trigger } from "../case/transitions.ts";
+import { insertCases, writeCases, writeCaseStates, writeImportedCases } from "../case/write-cases.ts";
+import { casesSchema } from "../schema.ts";
+import { searchStatesMigration } from "../migrations/0018-search-states.ts";
+
+const database = await casesDatabase();
+const NOW = new Date("2026-11-20T10:00:00Z");
+
+interface State {
+  readonly status: string | null;
+  readonly band: number | null;
+  /** Changes whenever a transaction writes the row. */
+  readonly version: string;
+}
+
+const selectState = statement(
+  "test.search-state",
+  `select status, dpd_band as band, xmin::text as version from cases.search_state where lender_id = $1 and case_id = $2`,
+);
+
+async function stateOf({ lenderId, id }: LockedCase): Promise<State | undefined> {
+  const [state] = await query<State>(database.em(), selectState, [lenderId, id]);
+  return state;
+}
+
+async function inserted(overrides: Partial<ImportedCase> = {}): Promise<ImportedCase> {
+  const theCase = exampleCase(overrides);
+  await transaction(database.em(), (tx) => insertCases(tx, [theCase], [], NOW));
+  return theCase;
+}
+
+/** Applies triggers to a stored case one after the other, and returns the case. */
+async function moved(theCase: LockedCase, ...triggers: readonly Trigger[]): Promise<LockedCase> {
+  let caseAfter = theCase;
+  for (const trigger of triggers) {
+    const verdict = transition(caseAfter, trigger, NOW);
+    if (!verdict.allowed) throw new Error(verdict.refusal.detail);
+    caseAfter = verdict.caseAfter;
+    await transaction(database.em(), async (tx) => writeCaseStates(tx, [caseAfter], NOW));
+  }
+  return caseAfter;
+}
+
+async function paid(theCase: LockedCase, amountMinor: bigint): Promise<LockedCase> {
+  const { caseAfter } = applyPayment(theCase, { amountMinor, paidAt: NOW }, NOW);
+  await transaction(database.em(), async (tx) => writeCases(tx, [caseAfter], NOW));
+  return caseAfter;
+}
+
+const assign: Trigger = { kind: "assign", fieldPartnerId: newId() };
+const hold: Trigger = { kind: "hold", reason: "asked" };
+
+describe("the status of a search state", () => {
+  test.each<[title: string, triggers: readonly Trigger[], status: string | undefined | null]>([
+    ["an assignment", [assign], undefined],
+    ["a hold", [hold], "on_hold"],
+    ["a release", [hold, { kind: "release" }], null],
+    ["an end by an operator", [{ kind: "close", reason: "asked" }], "closed"],
+    ["a settlement", [{ kind: "settle", reason: null }], "closed"],
+    ["a withdrawal", [hold, { kind: "withdraw", reason: "asked" }], "withdrawn"],
+  ])("is right after %s", async (_, triggers, status) => {
+    const theCase = await moved(await inserted(), ...triggers);
+    expect((await stateOf(theCase))?.status).toBe(status);
+  });
+
+  test("is null after a payment on a held or withdrawn case", async () => {
+    const held = await paid(await moved(await inserted(), hold), 1n);
+    const withdrawn = await paid(await moved(await inserted(), { kind: "withdraw", reason: null }), 500_000n);
+    expect([held.status, withdrawn.status]).toEqual(["in_progress", "collected"]);
+    expect([(await stateOf(held))?.status, (await stateOf(withdrawn))?.status]).toEqual([null, null]);
+  });
+});
+
+describe("the band of days past due", () => {
+  test.each([
+    [0, 0],
+    [1, 1],
+    [30, 1],
+    [31, 2],
+    [60, 2],
+    [61, 3],
+    [36_500, 1217],
+  ])("of %s days is %s", async (dpd, band) => {
+    expect((await stateOf(await inserted({ dpd })))?.band).toBe(band);
+  });
+
+  test("follows imports, and is written only if it changes", async () => {
+    const theCase = await inserted({ dpd: 29 });
+    const imported = async (dpd: number | null) => {
+      await transaction(database.em(), async (tx) => writeImportedCases(tx, [{ ...theCase, dpd }], NOW));
+      return stateOf(theCase);
+    };
+    const first = await stateOf(theCase);
+    expect(await imported(30)).toEqual(first);
+    const second = await imported(31);
+    expect(second).toMatchObject({ band: 2 });
+    expect(await imported(45)).toEqual(second);
+    expect(await imported(null)).toMatchObject({ band: null });
+  });
+});
+
+test("a case of an earlier cycle has no search state", async () => {
+  const earlier = await moved(await inserted({ dpd: 45 }), { kind: "close", reason: null });
+  const newer = exampleCase({ ...earlier, id: newId(), cycle: 2, status: "new", dpd: 3 });
+  await transaction(database.em(), (tx) => insertCases(tx, [newer], [earlier], NOW));
+  expect(await stateOf(earlier)).toMatchObject({ status: null, band: null });
+  expect(await stateOf(newer)).toMatchObject({ status: null, band: 1 });
+});
+
+test("a confirmation of an assigned case does not write its search state", async () => {
+  const theCase = await moved(await inserted({ dpd: 45 }), assign);
+  const before = await stateOf(theCase);
+  expect(before).toMatchObject({ status: null, band: 2 });
+  const collected = await paid(await paid(theCase, 1n), 499_999n);
+  expect(collected.status).toBe("collected");
+  expect(await stateOf(theCase)).toEqual(before);
+});
+
+describe("the migration of existing cases", () => {
+  const insertAll = statement(
+    "test.cases-before-search-states",
+    `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
+       blocked_at, work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
+       excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence, created_at,
+       updated_at, dpd)
+     select $1::uuid, gen_random_uuid(), 'LN-' || n, 1, n % 7 <> 0, ($2::text[])[n % 7 + 1], 'open', null, false, false,
+       '{}', 'INR', 1, 0, 0, 0, 'Asha', '+919800000001', '{}', '[]', '{}', '{}', 1, now(), now(),
+       case when n % 3 > 0 then n end
+     from generate_series(1, 200) n`,
+  );
+  const selectFilled = statement(
+    "test.filled-search-states",
+    `select c.source_loan_number as loan, c.is_current as "isCurrent", c.status, c.dpd, s.status as "stateStatus",
+       s.dpd_band as band
+     from cases.collection_case c left join cases.search_state s on s.lender_id = c.lender_id and s.case_id = c.id`,
+  );
+  const BEFORE = casesSchema.migrations.filter(({ name }) => name < "0018");
+  const INDEXED = new Set(["on_hold", "closed", "withdrawn"]);
+
+  async function beforeMigration(): Promise<{ url: string; opened: Database }> {
+    const url = directUrl((await emptyDatabase()).url);
+    await migrate({ url, schemas: [{ ...casesSchema, migrations: BEFORE }] });
+    const opened = await createDatabase({ url, schemas: [casesSchema] });
+    afterAll(() => opened.close());
+    await query(opened.em(), insertAll, [newId(), CASE_STATUSES]);
+    return { url, opened };
+  }
+
+  test.each([
+    ["by the migration alone", 0],
+    ["before the migration too", searchStatesMigration.length],
+  ])("fills the table %s", async (_, prepared) => {
+    const { url, opened } = await beforeMigration();
+    for (const text of searchStatesMigration.slice(0, prepared)) await opened.pool.query(text);
+    await migrate({ url, schemas: [casesSchema] });
+    type Row = {
+      isCurrent: boolean;
+      status: string;
+      dpd: number | null;
+      stateStatus: string | null;
+      band: number | null;
+    };
+    const rows = await query<Row>(opened.em(), selectFilled, []);
+    const expected = rows.map((row) => ({
+      ...row,
+      stateStatus: row.isCurrent && INDEXED.has(row.status) ? row.status : null,
+      band: row.isCurrent && row.dpd !== null ? Math.ceil(row.dpd / 30) : null,
+    }));
+    expect(rows).toHaveLength(200);
+    expect(rows).toEqual(expected);
+  });
+});
