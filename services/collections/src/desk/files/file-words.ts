@@ -1,6 +1,6 @@
-import { separatorName } from "../table-file/columns.ts";
-import type { SurveyedColumn, SurveyedFile } from "../table-file/survey.ts";
-import { amountText } from "./amount-text.ts";
+import { separatorName } from "../../table-file/columns.ts";
+import type { SurveyedColumn, SurveyedFile } from "../../table-file/survey.ts";
+import { amountText } from "../amount-text.ts";
 
 const DECIDED_BY = {
   cells: "as its cells show",
