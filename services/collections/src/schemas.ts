@@ -9,7 +9,7 @@ import { operatorsSchema } from "@collections/operators/schema";
 import { paymentLinksSchema } from "@collections/payment-links/schema";
 import { rateLimitsSchema } from "@collections/rate-limits/schema";
 import { webhooksSchema } from "@collections/webhooks/schema";
-import { uploadsSchema } from "./case-file/upload/upload-schema.ts";
+import { uploadsSchema } from "./table-file/upload/upload-schema.ts";
 
 /** The schemas of all packages that the service uses, and its own. */
 export const schemas: PackageSchema[] = [

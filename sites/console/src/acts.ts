@@ -1,4 +1,4 @@
-import type { UploadName } from "./reads/uploads.ts";
+import type { UploadKind, UploadName } from "./reads/uploads.ts";
 import type { SentFile } from "./received-form.ts";
 
 /** The outcome of a change: it was made, its object does not exist, or it was refused, with a sentence for people. */
@@ -46,9 +46,13 @@ export interface ConsoleActs {
   readonly moveCases: (
     move: MoveRequest & { readonly version: string; readonly reason: string },
   ) => Promise<ActOutcome>;
-  /** Stores a file of cases, and has it checked. `fields` has the options of the form. */
+  /** Stores a file, and has it checked. `fields` has the options of the form. */
   readonly storeFile: (
-    upload: UploadName & { readonly file: SentFile; readonly fields: Record<string, string> },
+    upload: UploadName & {
+      readonly kind: UploadKind;
+      readonly file: SentFile;
+      readonly fields: Record<string, string>;
+    },
   ) => Promise<ActOutcome>;
   /** Has a file checked again with other options, if `version` names its last check. */
   readonly checkFile: (

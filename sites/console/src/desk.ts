@@ -11,7 +11,7 @@ import type {
   ReconciliationView,
 } from "./reads/reconciliations.ts";
 import type { SystemPage } from "./reads/system.ts";
-import type { Download, UploadName, UploadsPage, UploadView } from "./reads/uploads.ts";
+import type { Download, UploadKind, UploadName, UploadsPage, UploadView } from "./reads/uploads.ts";
 
 /**
  * The content of the pages. The service implements it with the reads of the command line, so the pages have no rule of their own
@@ -60,8 +60,11 @@ export interface ConsoleDesk {
   readonly connection: (lender: string | undefined) => Promise<ConnectionPage>;
   /** Returns the delivery of an event with its attempts. */
   readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
-  /** Returns the lenders, and the uploads of one of them: of `lender`, or of the first. */
-  readonly uploads: (lender: string | undefined) => Promise<UploadsPage>;
+  /** Returns the lenders, and the uploads of one kind of one of them: of `lender`, or of the first. */
+  readonly uploads: (wanted: {
+    readonly lender: string | undefined;
+    readonly kind: UploadKind;
+  }) => Promise<UploadsPage>;
   /** Returns an upload that has not expired. */
   readonly upload: (name: UploadName) => Promise<UploadView | undefined>;
   /** Returns the rejected rows of an import with the reasons. Undefined if there are none. */

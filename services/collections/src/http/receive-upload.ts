@@ -1,6 +1,6 @@
 import type { Request, Response } from "express";
-import type { App } from "../app.ts";
 import { addressOf } from "./address-of.ts";
+import type { BodyMemory } from "./body-memory.ts";
 import { Problem } from "./problem.ts";
 import { closeIfUnread, readBody } from "./read-body.ts";
 
@@ -11,7 +11,7 @@ export type Received = { readonly body: Buffer } | { readonly status: number; re
  * Returns a function that reads the body of a signed-in person's upload, with the limits that other bodies have. The
  * memory is counted until the request is answered.
  */
-export function receiveUpload({ bodyMemory }: Pick<App, "bodyMemory">) {
+export function receiveUpload({ bodyMemory }: { readonly bodyMemory: BodyMemory }) {
   return async (request: Request, response: Response, limitBytes: number): Promise<Received> => {
     const held = bodyMemory.hold(addressOf(request));
     response.once("close", () => held.release());

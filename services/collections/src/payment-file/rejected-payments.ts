@@ -1,6 +1,6 @@
 import { differencesOf, type RunKey } from "@collections/bookings";
 import type { EntityManager } from "@collections/database";
-import { openRejectedFile } from "../table-file/rejected-file.ts";
+import type { RejectedPlace } from "../table-file/rejected-file.ts";
 import { type ReadFile, rowsOf } from "../table-file/table-file.ts";
 
 const READ_AT_A_TIME = 5_000;
@@ -8,16 +8,15 @@ const WRITTEN_AT_A_TIME = 1_000;
 /** The most rejected rows that are written. Their reasons are in memory, because a run rejects them in another order. */
 const MOST_WRITTEN = 100_000;
 
-/**
- * Writes the rejected rows of a run with their reasons beside the file, as an import does. Returns the path, or undefined if no row was rejected.
- */
+/** Writes the rejected rows of a run with their reasons, as an import does. Returns the path, or undefined if no row was rejected. */
 export async function writeRejectedPayments(
   em: EntityManager,
   run: RunKey,
   file: ReadFile,
+  place: RejectedPlace,
 ): Promise<string | undefined> {
   const reasons = await reasonsByLine(em, run);
-  const rejected = await openRejectedFile(file.path, { ...file, bytes: 0 });
+  const rejected = await place.open({ ...file, bytes: 0 });
   try {
     if (reasons.size === 0) return undefined;
     let rows: { line: number; cells: readonly string[]; because: string }[] = [];

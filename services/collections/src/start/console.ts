@@ -45,7 +45,7 @@ import {
   type UploadActing,
   uploadFromDesk,
   uploadsOfChosen,
-} from "../desk/uploads.ts";
+} from "../desk/files/uploads.ts";
 import { receiveUpload } from "../http/receive-upload.ts";
 
 /** Returns the operators' console with the reads and the changes of the command line. */
@@ -169,7 +169,7 @@ function deskOf(acting: UploadActing, { lenderCode: staffOf }: ConsoleOperator):
     people: (text) => peopleNamed(em(), text),
     person: (fieldPartnerId) => personNamed(em(), fieldPartnerId),
     plannedMoves: (move) => planFromDesk(acting, move),
-    uploads: (code) => uploadsOfChosen(acting, code),
+    uploads: (wanted) => uploadsOfChosen(acting, wanted),
     upload: (name) => uploadFromDesk(acting, name),
     rejectedRows: (name) => rejectedFromDesk(acting, name),
     deliveries: async (search) => pageOfDeliveries(em(), await lenders(), search),

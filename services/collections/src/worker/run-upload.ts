@@ -3,16 +3,19 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileProgress } from "@collections/cases";
-import { actingAs, databaseTime, enqueue, type Job, transaction, type Tx } from "@collections/database";
+import { reconcile, reconciliationOf, ReconciliationRunningError } from "@collections/flows";
+import { actingAs, databaseTime, enqueue, type Job, publicId, transaction, type Tx } from "@collections/database";
 import { type Lender, lenderById, LenderSuspendedError, SealedValueError } from "@collections/lenders";
-import { timeIn } from "@collections/local-time";
+import { spanOfDay, timeIn } from "@collections/local-time";
 import type { App } from "../app.ts";
 import { CASE_COLUMNS, type Target } from "../case-file/case-columns.ts";
 import { fileKeyOf, importFile } from "../case-file/import-file.ts";
 import { refuseSimilarLoans, SimilarLoansError } from "../case-file/similar-loans.ts";
-import { openFile, outcomeContext, partContext } from "../case-file/upload/sealed-parts.ts";
-import { readUploadOptions, type UploadOptions } from "../case-file/upload/upload-options.ts";
-import { type Upload, type UploadJob, uploadQueue } from "../case-file/upload/upload-schema.ts";
+import { openFile, outcomeContext, partContext } from "../table-file/upload/sealed-parts.ts";
+import { type ImportOptions, readImportOptions } from "../case-file/import-options.ts";
+import { type ComparisonOptions, readComparisonOptions } from "../payment-file/comparison-options.ts";
+import type { OptionsReading } from "../table-file/upload/upload-options.ts";
+import { type Upload, type UploadJob, uploadQueue } from "../table-file/upload/upload-schema.ts";
 import {
   addRejected,
   type Claim,
@@ -22,14 +25,20 @@ import {
   renewClaim,
   settleUpload,
   uploadOf,
-} from "../case-file/upload/uploads.ts";
-import { readClockMoment } from "../desk/clock-moment.ts";
-import { fileWords } from "../desk/file-words.ts";
-import { importedBeforeText, importWords, missingAsOfText } from "../desk/import-words.ts";
-import type { UploadOutcome } from "../desk/uploads.ts";
+} from "../table-file/upload/uploads.ts";
+import { readClockMoment } from "../desk/files/clock-moment.ts";
+import { fileWords } from "../desk/files/file-words.ts";
+import { importedBeforeText, importWords, missingAsOfText } from "../desk/files/import-words.ts";
+import { reconciliationWords, SHOWN_DIFFERENCES } from "../desk/files/reconciliation-words.ts";
+import type { UploadOutcome } from "../desk/files/uploads.ts";
+import { inspectPayments } from "../payment-file/inspect-payments.ts";
+import { PAYMENT_COLUMNS, type PaymentField } from "../payment-file/payment-columns.ts";
+import { paymentRowsOf } from "../payment-file/payment-rows.ts";
+import { writeRejectedPayments } from "../payment-file/rejected-payments.ts";
+import { NoPaymentInLineError, paymentsInParts, summedParts } from "../payment-file/summed-parts.ts";
 import { ColumnsNotUnderstoodError } from "../table-file/columns.ts";
 import { FileNotReadableError } from "../table-file/file-text.ts";
-import { openLenderFile, surveyLenderFile } from "../table-file/lender-file.ts";
+import { type LenderFile, openLenderFile, surveyLenderFile } from "../table-file/lender-file.ts";
 import { type RejectedFormat, rejectedHead, rejectedLines, type RejectedPlace } from "../table-file/rejected-file.ts";
 import { ColumnContradictionError, type SurveyedFile } from "../table-file/survey.ts";
 
@@ -49,9 +58,15 @@ const REFUSALS = [
   ColumnsNotUnderstoodError,
   FileNotReadableError,
   LenderSuspendedError,
+  NoPaymentInLineError,
   SimilarLoansError,
   UploadRefusedError,
 ];
+
+/** When to try again while another reconciliation of the lender runs. */
+const LATER_MS = 5_000;
+/** How many differences of each list are stored. */
+const MOST_STORED = 1_000_000;
 
 const GAVE_UP =
   "The service could not read or apply the file, although it tried several times. Its log has the cause. Check the file again.";
@@ -81,10 +96,11 @@ export async function runUpload(
     return;
   }
   try {
-    const outcome = await outcomeOf(parts, claim, upload);
+    const outcome = await actingAs(upload.appliedBy ?? upload.uploadedBy, () => outcomeOf(parts, claim, upload));
     await settle(parts, claim, { state: upload.state === "waiting" ? "checked" : "applied", outcome });
   } catch (error) {
     if (error instanceof ClaimLostError) return;
+    if (error instanceof ReconciliationRunningError) return runLater(parts, claim);
     const problem = problemOf(error);
     if (problem === undefined) {
       if (attempt > uploadQueue.options.retryLimit) {
@@ -95,6 +111,15 @@ export async function runUpload(
     }
     await settle(parts, claim, { state: "refused", outcome: { problem } });
   }
+}
+
+/** Ends a claim, and asks for another try in some seconds. */
+async function runLater({ database }: Parts, claim: Claim): Promise<void> {
+  const { lenderId, uploadId } = claim;
+  await transaction(database.em(), async (tx) => {
+    await releaseClaim(tx, claim);
+    await enqueue(tx, uploadQueue, { lenderId, uploadId }, { startAfter: new Date(Date.now() + LATER_MS) });
+  });
 }
 
 /** Returns what is wrong with the file, or undefined for an error of the service, after which the job is tried again. */
@@ -115,32 +140,96 @@ async function settle(
   await transaction(database.em(), (tx) => settleUpload(tx, claim, { state, outcome: sealed, now }));
 }
 
-/** Checks the file, or applies it in the name of the person who asked for it. */
+/** Compares a file of payments. Checks or applies a file of cases, as its state says. */
 async function outcomeOf(parts: Parts, claim: Claim, upload: Upload): Promise<UploadOutcome> {
-  const { database, vault } = parts;
-  const lender = await lenderById(database.em(), upload.lenderId);
+  const lender = await lenderById(parts.database.em(), upload.lenderId);
   if (!lender) throw new UploadRefusedError("The lender does not exist any more.");
-  const read = readUploadOptions(upload.options, (text) => readClockMoment(text)?.(lender.timeZone));
-  if ("problem" in read) throw new UploadRefusedError(read.problem);
-  const { options } = read;
-  const stored = await partsOf(database.em(), claim, "file");
-  const sealed = stored.map((part) => part.sealed);
-  const bytes = await openFile(vault, claim, sealed);
-  const asked = { names: CASE_COLUMNS, lender, options };
-  const table = await withPrivateFile(bytes, (path) => openLenderFile(path, asked));
-  await using _ = table.bytes;
-  const surveyed = await surveyLenderFile(table, asked);
-  await renewed(parts, claim, { rows: surveyed.file.rows });
-  const importing = { parts, claim, upload, lender, options, surveyed };
-  return await (upload.state === "waiting" ? check(importing) : actingAs(upload.appliedBy!, () => apply(importing)));
+  const given = { parts, claim, upload, lender };
+  if (upload.kind === "payments") {
+    const options = optionsIn(readComparisonOptions(upload.options));
+    return surveyedWith(given, { names: PAYMENT_COLUMNS, lender, options }, (surveyed) =>
+      compare({ ...given, options, surveyed }),
+    );
+  }
+  const options = optionsIn(readImportOptions(upload.options, (text) => readClockMoment(text)?.(lender.timeZone)));
+  return surveyedWith(given, { names: CASE_COLUMNS, lender, options }, (surveyed) => {
+    const importing = { ...given, options, surveyed };
+    return upload.state === "waiting" ? check(importing) : apply(importing);
+  });
 }
 
-interface Importing {
+function optionsIn<Options>(read: OptionsReading<Options>): Options {
+  if ("problem" in read) throw new UploadRefusedError(read.problem);
+  return read.options;
+}
+
+interface Given {
   readonly parts: Parts;
   readonly claim: Claim;
   readonly upload: Upload;
   readonly lender: Lender;
-  readonly options: UploadOptions;
+}
+
+/** Opens the uploaded file, reads it once from end to end, and calls `use` with it. */
+async function surveyedWith<Field extends string>(
+  { parts, claim }: Given,
+  asked: LenderFile<Field>,
+  use: (surveyed: SurveyedFile<Field>) => Promise<UploadOutcome>,
+): Promise<UploadOutcome> {
+  const { database, vault } = parts;
+  const stored = await partsOf(database.em(), claim, "file");
+  const sealed = stored.map((part) => part.sealed);
+  const bytes = await openFile(vault, claim, sealed);
+  const table = await withPrivateFile(bytes, (path) => openLenderFile(path, asked));
+  await using _ = table.bytes;
+  const surveyed = await surveyLenderFile(table, asked);
+  await renewed(parts, claim, { rows: surveyed.file.rows });
+  return await use(surveyed);
+}
+
+interface Comparing extends Given {
+  readonly options: ComparisonOptions;
+  readonly surveyed: SurveyedFile<PaymentField>;
+}
+
+/** Compares the payments of a day with the booked payments, and stores the result as a run. */
+async function compare({ parts, claim, upload, lender, options, surveyed }: Comparing): Promise<UploadOutcome> {
+  const em = () => parts.database.em();
+  const { file, columns, readings } = surveyed;
+  const reading = { columns, lender, readings, paidTime: options.paidTime };
+  const { hasOnlyDates } = await inspectPayments(file, reading);
+  const inParts = await paymentsInParts(file, reading, options.parts);
+  const run = { lenderId: lender.id, runId: upload.runId! };
+  const window = spanOfDay(options.day, lender.timeZone);
+  const { fileName } = upload;
+  await reconcile(em(), {
+    lender,
+    runId: run.runId,
+    requestedBy: "operator",
+    fileName,
+    window,
+    mostPerList: MOST_STORED,
+    audited: { runId: publicId("rec", run.runId), file: fileName, sha256: file.sha256, ...window },
+    rows: summedParts(renewing(paymentRowsOf(file, { ...reading, hasOnlyDates }), parts, claim), inParts),
+  });
+  const result = await reconciliationOf(em(), run, SHOWN_DIFFERENCES);
+  if (!result) throw new UploadRefusedError("The reconciliation is deleted. Check the file again.");
+  await writeRejectedPayments(em(), run, file, inDatabase(parts, claim));
+  return { file: fileWords(surveyed), reconciliation: reconciliationWords(lender, result) };
+}
+
+/** Yields pages of rows, and renews the claim before each page. */
+async function* renewing<Row>(pages: AsyncIterable<Row[]>, parts: Parts, claim: Claim): AsyncGenerator<Row[]> {
+  let rowsDone = 0;
+  for await (const page of pages) {
+    await renewed(parts, claim, { rowsDone });
+    rowsDone += page.length;
+    yield page;
+  }
+}
+
+interface Importing extends Given {
+  readonly options: ImportOptions;
   readonly surveyed: SurveyedFile<Target>;
 }
 
@@ -205,8 +294,8 @@ async function renewed(
 }
 
 /**
- * Stores the rejected rows sealed beside the upload, in the transaction of their batch. The transaction fails if another
- * worker has the upload, so each batch is applied by one worker.
+ * Stores the rejected rows sealed beside the upload, in the transaction of their batch if they have one. The transaction
+ * fails if another worker has the upload, so each batch is applied by one worker.
  */
 function inDatabase(parts: Parts, claim: Claim): RejectedPlace {
   const path = "rejected.csv";
@@ -214,6 +303,8 @@ function inDatabase(parts: Parts, claim: Claim): RejectedPlace {
     earlierPath: () => Promise.resolve(path),
     async open(format: RejectedFormat & { readonly bytes: number }) {
       let length = format.bytes;
+      // The rows of an earlier check with other options.
+      if (length === 0) await inTransaction(parts, undefined, (tx) => addRejected(tx, claim, { place: 0 }));
       return {
         get path() {
           return length > 0 ? path : undefined;
@@ -222,19 +313,28 @@ function inDatabase(parts: Parts, claim: Claim): RejectedPlace {
           return length;
         },
         async write(position, rows, tx) {
-          if (!tx) throw new Error("Rejected rows of an upload are written in the transaction of their batch.");
-          await renewed(parts, claim, {}, tx);
           length = position;
           const text =
             rows.length === 0 ? "" : (position === 0 ? rejectedHead(format) : "") + rejectedLines(format, rows);
           const sealed = text === "" ? undefined : parts.vault.seal(text, partContext(claim, "rejected", position));
-          await addRejected(tx, claim, { place: position, sealed });
+          await inTransaction(parts, tx, async (current) => {
+            await renewed(parts, claim, {}, current);
+            await addRejected(current, claim, { place: position, sealed });
+          });
           length += Buffer.byteLength(text);
         },
         close: () => Promise.resolve(),
       };
     },
   };
+}
+
+function inTransaction<Result>(
+  { database }: Parts,
+  tx: Tx | undefined,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  return tx ? work(tx) : transaction(database.em(), work);
 }
 
 /** Writes bytes to a file that only this process can read, and that has no name any more when `use` has opened it. */

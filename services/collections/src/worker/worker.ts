@@ -22,8 +22,8 @@ import { databaseTime, every, type FailedJobs, failedJobs, oneAfterAnother, tran
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
 import { allowedForLinks } from "../settings/link-hosts.ts";
 import type { App } from "../app.ts";
-import { uploadQueue } from "../case-file/upload/upload-schema.ts";
-import { deleteExpiredUploads } from "../case-file/upload/uploads.ts";
+import { uploadQueue } from "../table-file/upload/upload-schema.ts";
+import { deleteExpiredUploads } from "../table-file/upload/uploads.ts";
 import { runLeftoverRequests } from "../mutation-results/queued-requests.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import { runUpload } from "./run-upload.ts";

@@ -2,7 +2,7 @@ import { accessibilityFindings, type Browser, startBrowser } from "@collections/
 import { publicId } from "@collections/database";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
-import type { UploadJob } from "../../src/case-file/upload/upload-schema.ts";
+import type { UploadJob } from "../../src/table-file/upload/upload-schema.ts";
 import { runUpload } from "../../src/worker/run-upload.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";

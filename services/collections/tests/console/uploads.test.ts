@@ -3,13 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { caseByLoan } from "@collections/cases";
 import { lenderByCode } from "@collections/lenders";
+import { dayIn } from "@collections/local-time";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { MAX_UPLOAD_BYTES } from "../../src/desk/uploads.ts";
+import { MAX_UPLOAD_BYTES } from "../../src/desk/files/uploads.ts";
 import { runUpload } from "../../src/worker/run-upload.ts";
 import { deleteOldUploads } from "../../src/worker/worker.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
-import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { oneSheet } from "../fixtures/workbook.ts";
 import {
   aLenderVisitor,
@@ -26,6 +27,7 @@ const MARKUP = "<b>Ravi</b>";
 let service: TestService;
 let visitor: Visitor;
 let code: string;
+let lender: Awaited<ReturnType<typeof aLender>>;
 let otherCode: string;
 let folder: string;
 let loans = 0;
@@ -33,7 +35,8 @@ let loans = 0;
 // The jobs of uploads are run by `runJobs`, so that each test sees the page of every state.
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
-  code = (await aLender(service)).code;
+  lender = await aLender(service);
+  code = lender.code;
   otherCode = (await aLender(service)).code;
   visitor = await aSignedInVisitor(service, ["operator"]);
   folder = mkdtempSync(join(tmpdir(), "collections-uploads-"));
@@ -55,10 +58,13 @@ function csv(...rows: string[]): string {
   return [HEADER, ...rows, ""].join("\r\n");
 }
 
-async function send(content: string | Buffer, { by = visitor, lender = code, name = "cases.csv", options }: Sent = {}) {
+async function send(
+  content: string | Buffer,
+  { by = visitor, lender: to = code, name = "cases.csv", options }: Sent = {},
+) {
   const page = await by.get("/console/uploads");
   const form = new FormData();
-  for (const [field, value] of Object.entries({ ...fieldsOfForm(page, "/console/uploads"), lender, ...options })) {
+  for (const [field, value] of Object.entries({ ...fieldsOfForm(page, "/console/uploads"), lender: to, ...options })) {
     form.set(field, value);
   }
   form.set("file", new File([new Uint8Array(Buffer.from(content))], name));
@@ -75,8 +81,8 @@ async function uploaded(content: string | Buffer, sent: Sent = {}): Promise<stri
 /** Returns the job of the upload with this page. */
 async function jobOf(path: string) {
   const [, , , lenderCode = "", uploadId = ""] = path.split("/");
-  const lender = (await lenderByCode(service.app.database.em(), lenderCode))!;
-  return { data: { lenderId: lender.id, uploadId }, attempt: 1 };
+  const { id } = (await lenderByCode(service.app.database.em(), lenderCode))!;
+  return { data: { lenderId: id, uploadId }, attempt: 1 };
 }
 
 async function runJob(path: string): Promise<ConsoleAnswer> {
@@ -202,7 +208,7 @@ describe("an uploaded file", () => {
     expect(readable(page)).toContain("--encoding windows-1252");
     const fields = fieldsOfForm(page, `${path}/check`);
     const wrong = await visitor.post(`${path}/check`, { ...fields, headerLine: "x" });
-    expect(wrong).toMatchObject({ status: 422, text: expect.stringContaining("--header-line: Expected") });
+    expect(wrong).toMatchObject({ status: 422, text: expect.stringContaining("--header-line: Expected") as string });
     const options = { encoding: "windows-1252", map: "Account=sourceLoanNumber", asOf: "2026-11-20 18:00" };
     const again = { ...fieldsOfForm(wrong, `${path}/check`), ...options };
     expect(await visitor.post(`${path}/check`, again)).toMatchObject({ status: 303 });
@@ -228,6 +234,65 @@ describe("an uploaded file", () => {
     expect(readable(page)).toContain("<img src=x><U+0007><U+202E>gnpxxx");
     expect(readable(page)).not.toContain("folder");
     expect(readable(page)).toContain("xxx… Checked");
+  });
+});
+
+describe("a file of payments", () => {
+  const NOW = new Date();
+  const day = dayIn("Asia/Kolkata", NOW);
+  const time = NOW.toISOString();
+  let path: string;
+  let content: string;
+  let staff: Visitor;
+
+  beforeAll(async () => {
+    await lender.importCases([aRow("PAY-1"), aRow("PAY-2")]);
+    await lender.confirm("PAY-1", { amount: 100, reference: "U1", paidAt: time, mode: "upi" });
+    await lender.confirm("PAY-2", { amount: 300, reference: "U2", paidAt: time, mode: "upi" });
+    content = [
+      "Loan No,UTR,Amount Paid,Payment Date",
+      `PAY-1,U1,100,${time}`,
+      `PAY-1,${MARKUP},50,${time}`,
+      `PAY-2,U2,350,${time}`,
+      `PAY-2,U3,=1+1,${time}`,
+      "",
+    ].join("\r\n");
+    staff = await aLenderVisitor(service, code);
+    path = await uploaded(content, { by: staff, name: "day.csv", options: { kind: "payments", day } });
+    await runJob(path);
+  });
+
+  test("shows the differences that the command prints, and books nothing", async () => {
+    const page = await staff.get(path);
+    const file = join(folder, "day.csv");
+    writeFileSync(file, content);
+    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+    const { stdout } = await cli("payment", "reconcile", file, "--lender", code, "--day", day);
+    const shown = readable(page);
+    for (const list of ["onlyYours 1", "amountDiffers 1", "rejected 1", "matched 1"]) {
+      expect(stdout.replaceAll(/\s+/g, " ")).toContain(list);
+      expect(shown).toContain(list);
+    }
+    const told = stdout.split("\n").filter((line) => /^(?:Payments of| {2}line \d|If a booking)/.test(line));
+    expect(told).toHaveLength(3);
+    for (const line of told) expect(shown).toContain(line.trim());
+    expect(shown).toContain(`PAY-1 3 ${MARKUP} 50.00 INR`);
+    expect(page.text).not.toContain(MARKUP);
+    expect(shown).not.toContain("--confirm-missing");
+    expect(page.text).not.toContain("Apply the file");
+  });
+
+  test("gives the rejected rows with formulas marked", async () => {
+    const { text } = await staff.get(`${path}/rejected.csv`);
+    expect(text).toMatch(/\r\n5,.*,PAY-2,U3,'=1\+1,.*\r\n$/);
+  });
+
+  test("cannot be applied, and needs a day", async () => {
+    const fields = fieldsOfForm(await staff.get(path), `${path}/check`);
+    expect(await staff.post(`${path}/apply`, fields)).toMatchObject({ status: 422 });
+    const again = fieldsOfForm(await staff.get(path), `${path}/check`);
+    const wrong = await staff.post(`${path}/check`, { ...again, day: "2026-02-30" });
+    expect(wrong).toMatchObject({ status: 422, text: expect.stringContaining("--day: Expected a day") as string });
   });
 });
 

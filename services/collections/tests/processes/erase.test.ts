@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { startOperator } from "@collections/faults";
 import { type LenderTwin, startFakeWhatsApp, startMailCatcher } from "@collections/lender-twin";
-import { afterFile, emptyDatabase, sessionsWaitingForLocks } from "@collections/testing";
+import { afterFile, emptyDatabase, sessionsWaitingForLocks, until } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
+import { aVisitor, fieldsOfForm } from "../console/fixtures/visitor.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import type { AppClient } from "../fixtures/graphql-client.ts";
 import {
@@ -84,11 +85,28 @@ beforeAll(async () => {
   await app.mutate("completeVisit", { ...end(randomUUID()), note: NOTE }, "visit { note }");
   const rejected = { ...row(), sourceLoanNumber: "LN-2", outstandingAmount: -1 };
   await lender.importCases([rejected]);
+  await uploadFile();
   await client.query("update payment_links.link_delivery set failure_detail = $1", ["98111 is not on WhatsApp"]);
 });
 
 function row() {
   return { sourceLoanNumber: LOAN, ...PERSONAL, outstandingAmount: 5_000, language: "en-IN" };
+}
+
+/** Uploads a file with the borrower's row in the console, and waits until it is checked. */
+async function uploadFile(): Promise<void> {
+  const { url } = await cli.json("operator", "link", "--name", "Asha");
+  const visitor = aVisitor(service);
+  const link = new URL(url as string).pathname.split("/").at(-1)!;
+  expect(await visitor.post("/console/sign-in", { link })).toMatchObject({ status: 303 });
+  const form = new FormData();
+  const fields = fieldsOfForm(await visitor.get("/console/uploads"), "/console/uploads");
+  for (const [name, value] of Object.entries({ ...fields, lender: "ACME" })) form.set(name, value);
+  const { borrowerName, borrowerPhone, borrowerEmail } = PERSONAL;
+  const content = `Loan No,Name,Mobile,Email,POS\n${LOAN},${borrowerName},${borrowerPhone},${borrowerEmail},5000\n`;
+  form.set("file", new File([content], "cases.csv"));
+  const { headers } = await visitor.send("/console/uploads", form);
+  await until(async () => (await visitor.get(headers.get("location")!)).text.includes("Apply the file"));
 }
 
 /** Starts a visit and returns its id. */

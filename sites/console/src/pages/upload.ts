@@ -6,6 +6,7 @@ import { uploadPath, withQuery } from "../paths.ts";
 import type { UploadView } from "../reads/uploads.ts";
 import { countText, words } from "../words.ts";
 import { messagePage } from "./message.ts";
+import { linesOf, reconciliationOf } from "./reconciliation.ts";
 import { optionFields } from "./uploads.ts";
 
 /** How often the page of a running check or import is loaded again. */
@@ -38,7 +39,9 @@ export function uploadPage(home: string, view: UploadView, parts: UploadParts): 
         SHA-256 <code>${sha256}</code>.
       </p>
       <div class="parts">${contentOf(home, view, parts)}</div>
-      <p class="more"><a href="${home}${withQuery("/uploads", { lender: lenderCode })}">Import another file</a></p>`,
+      <p class="more">
+        <a href="${home}${withQuery("/uploads", { kind: view.kind, lender: lenderCode })}">Import another file</a>
+      </p>`,
   };
 }
 
@@ -65,6 +68,12 @@ function contentOf(home: string, view: UploadView, { hidden, refused }: UploadPa
       return html`<p class="problem lines" role="alert">${view.problem ?? ""}</p>
         ${checkForm(home, view, { hidden: hidden(), problem: problemIn("check"), isOpen: true })}`;
     case "checked":
+      if (view.kind === "payments") {
+        return html`${fileOf(view)} ${view.reconciliation ? reconciliationOf(view.reconciliation) : ""}
+          ${rejectedLink(home, view)}
+          <h2>Compare the file in another way</h2>
+          ${checkForm(home, view, { hidden: hidden(), problem: problemIn("check"), isOpen: false })}`;
+      }
       return html`${fileOf(view)} ${changesOf(view, "What the file would change")}
         <p class="about">Nothing was changed yet.</p>
         ${actForm({
@@ -112,7 +121,7 @@ function checkForm(
   return html`<form method="post" action="${home}${uploadPath(view, "check")}" class="check upload">
     ${hidden} ${problem === undefined ? "" : html`<p class="problem" role="alert">${problem}</p>`}
     <input type="hidden" name="version" value="${view.version}" />
-    ${optionFields(view.options, view.encodings, isOpen)}
+    ${optionFields(view.kind, view.options, { encodings: view.encodings, isOpen })}
     <p class="buttons"><button type="submit" class="plain">Check the file again</button></p>
   </form>`;
 }
@@ -167,23 +176,15 @@ function group(title: string, lines: readonly string[]): Html {
         ${linesOf(lines)}`;
 }
 
-function linesOf(lines: readonly string[]): Html {
-  return lines.length === 0
-    ? html``
-    : html`<ul class="people">
-        ${lines.map((line) => html`<li>${line}</li>`)}
-      </ul>`;
-}
-
 function rejectedLink(home: string, view: UploadView): Html {
-  if (!view.changes || (view.changes.rejected.length === 0 && !hasRefused(view))) return html``;
+  if (!hasRejected(view)) return html``;
   return html`<p>
     <a href="${home}${uploadPath(view, "rejected.csv")}">Download all rejected rows with the reasons</a>. Correct them,
-    and import that file.
+    and upload that file.
   </p>`;
 }
 
-/** Whether the counts have rejected rows. After an interruption, the first of them are no longer known. */
-function hasRefused({ changes }: UploadView): boolean {
-  return changes!.counts.some(([name, count]) => (name === "rejected" || name === "notAssigned") && count !== "0");
+function hasRejected({ changes, reconciliation }: UploadView): boolean {
+  const counts = [...(changes?.counts ?? []), ...(reconciliation?.counts ?? [])];
+  return counts.some(([name, count]) => (name === "rejected" || name === "notAssigned") && count !== "0");
 }

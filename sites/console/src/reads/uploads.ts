@@ -1,5 +1,10 @@
-/** The options of an import, as somebody typed them. */
-export type ImportOptions = Readonly<Record<string, string | undefined>>;
+/** The kinds of uploaded files: cases to import, and payments of a day to compare with the booked payments. */
+export const UPLOAD_KINDS = ["cases", "payments"] as const;
+/** The kind of an uploaded file. */
+export type UploadKind = (typeof UPLOAD_KINDS)[number];
+
+/** The options of a file, as somebody typed them. */
+export type TypedOptions = Readonly<Record<string, string | undefined>>;
 
 /** A lender's uploads, and what the form needs. */
 export interface UploadsPage {
@@ -7,6 +12,7 @@ export interface UploadsPage {
   readonly lenderCodes: readonly string[];
   /** Undefined if there is no such lender. */
   readonly lenderCode: string | undefined;
+  readonly kind: UploadKind;
   readonly timeZone: string | undefined;
   /** The most bytes of a file. */
   readonly mostBytes: number;
@@ -31,6 +37,7 @@ export interface UploadName {
 
 /** An uploaded file, with the outcome of its check or of its import. */
 export interface UploadView extends UploadName {
+  readonly kind: UploadKind;
   readonly fileName: string;
   readonly byteCount: number;
   readonly sha256: string;
@@ -46,7 +53,7 @@ export interface UploadView extends UploadName {
   readonly rowsDone: number;
   /** Null until the file is read. */
   readonly rows: number | null;
-  readonly options: ImportOptions;
+  readonly options: TypedOptions;
   readonly encodings: readonly string[];
   /** Why the file cannot be applied, in one or more lines. */
   readonly problem?: string;
@@ -67,6 +74,34 @@ export interface UploadView extends UploadName {
     readonly leftOut: readonly string[];
     readonly warnings: readonly string[];
   };
+  /** The result of a comparison of payments, with the first differences of each list. */
+  readonly reconciliation?: ReconciliationView;
+}
+
+/** The result of a comparison of payments. */
+export interface ReconciliationView {
+  readonly title: string;
+  readonly sums: readonly (readonly [side: string, payments: string, sum: string])[];
+  readonly matched: string;
+  readonly counts: readonly (readonly [list: string, count: string, meaning: string])[];
+  readonly lists: readonly {
+    readonly list: string;
+    readonly rows: readonly (readonly [
+      line: string,
+      loan: string,
+      reference: string,
+      file: string,
+      booked: string,
+      reversed: string,
+      paidAt: string,
+    ])[];
+    /** The rejected lines with their reasons. */
+    readonly lines: readonly string[];
+    /** The number of differences that are not shown. */
+    readonly more: number;
+  }[];
+  readonly advice: readonly { readonly text: string; readonly lines: readonly string[] }[];
+  readonly storedAs: string;
 }
 
 /** A file to download. */

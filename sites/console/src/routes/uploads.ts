@@ -4,6 +4,7 @@ import { noUploadPage, uploadPage } from "../pages/upload.ts";
 import { uploadsPage } from "../pages/uploads.ts";
 import { uploadPath } from "../paths.ts";
 import { type ConsoleRoute, OPERATORS } from "../route.ts";
+import { UPLOAD_KINDS, type UploadKind } from "../reads/uploads.ts";
 import { answerForm } from "./answer-form.ts";
 
 const PATH = "/uploads/:lender/:upload";
@@ -12,7 +13,11 @@ function nameIn(params: Readonly<Record<string, string>>) {
   return { lenderCode: params["lender"]!, uploadId: params["upload"]! };
 }
 
-/** The pages and forms that import cases from a file: the upload, its check, the import and its rejected rows. */
+function kindIn(fields: URLSearchParams): UploadKind {
+  return UPLOAD_KINDS.find((kind) => kind === fields.get("kind")) ?? "cases";
+}
+
+/** The pages and forms that import cases or compare payments from a file: the upload, its check, the import and the rejected rows. */
 export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
   {
     method: "get",
@@ -20,9 +25,8 @@ export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
     roles: OPERATORS,
     isForLenders: true,
     async answer({ desk, home, hiddenFields, query }) {
-      return {
-        page: uploadsPage(home, await desk.uploads(query.get("lender") ?? undefined), { hidden: hiddenFields() }),
-      };
+      const wanted = { lender: query.get("lender") ?? undefined, kind: kindIn(query) };
+      return { page: uploadsPage(home, await desk.uploads(wanted), { hidden: hiddenFields() }) };
     },
   },
   {
@@ -37,9 +41,9 @@ export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
       const name = { lenderCode: form.get("lender") ?? "", uploadId: formIdIn(form) ?? "" };
       return answerForm(visit, {
         problem: file ? undefined : "Choose a file.",
-        perform: () => acts.storeFile({ ...name, fields, file: file! }),
+        perform: () => acts.storeFile({ ...name, kind: kindIn(form), fields, file: file! }),
         again: async (problem) => {
-          const page = await desk.uploads(form.get("lender") ?? undefined);
+          const page = await desk.uploads({ lender: form.get("lender") ?? undefined, kind: kindIn(form) });
           return uploadsPage(home, page, { hidden: hiddenFields(), typed: fields, problem });
         },
         doneAt: home + uploadPath(name),

@@ -46,7 +46,7 @@ test("no function that the coordinator calls breaks a rule of Citus", async () =
 test("the registry contains the statements of every package that has a schema", () => {
   const packages = new Set(registry.statements.map(({ name }) => name.split(".")[0]!.replaceAll("-", "_")));
   const names = registry.schemas.map(({ name }) => name);
-  expect(names.filter((name) => !packages.has(name))).toEqual(["flows"]);
+  expect(names.filter((name) => !packages.has(name))).toEqual(["flows", "uploads"]);
 });
 
 test("the linter reports a function with exists (select from …), also inside format()", async () => {

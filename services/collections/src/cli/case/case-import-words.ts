@@ -1,6 +1,6 @@
 import type { Lender } from "@collections/lenders";
 import type { FileOutcome } from "../../case-file/import-file.ts";
-import { importWords } from "../../desk/import-words.ts";
+import { importWords } from "../../desk/files/import-words.ts";
 import { table } from "../terminal/with-database.ts";
 
 /** Describes the changes that the file makes or has made, as text: counts, and some examples of each kind. */

@@ -9,7 +9,7 @@ import { refuseSimilarLoans } from "../../case-file/similar-loans.ts";
 import type { FileOptions } from "../../table-file/lender-file.ts";
 import { besideFile } from "../../table-file/rejected-file.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
-import { importedBeforeText, missingAsOfText } from "../../desk/import-words.ts";
+import { importedBeforeText, missingAsOfText } from "../../desk/files/import-words.ts";
 import { differenceText, shownDifference } from "./case-import-words.ts";
 import { startProgress } from "./import-progress.ts";
 import { withFileOptions, withLenderFile } from "../terminal/file-options.ts";

@@ -21,6 +21,7 @@ import { paymentRowsOf, type PaymentReading } from "../../payment-file/payment-r
 import { writeRejectedPayments } from "../../payment-file/rejected-payments.ts";
 import { type PaymentsInParts, paymentsInParts, summedParts } from "../../payment-file/summed-parts.ts";
 import type { FileOptions } from "../../table-file/lender-file.ts";
+import { besideFile } from "../../table-file/rejected-file.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import { startProgress } from "../case/import-progress.ts";
 import { counted } from "../../desk/counted.ts";
@@ -173,7 +174,7 @@ async function compare(
   const run = { lenderId: lender.id, runId };
   const result = await reconciliationOf(operator.em(), run, MOST_IN_JSON);
   assert.ok(result, "The run is stored, and runs are deleted only after 90 days.");
-  return { ...result, rejectedPath: await writeRejectedPayments(operator.em(), run, file) };
+  return { ...result, rejectedPath: await writeRejectedPayments(operator.em(), run, file, besideFile(file.path)) };
 }
 
 /** Runs a reconciliation when no other one of the lender is running. */

@@ -1,5 +1,5 @@
 import { toDecimal } from "@collections/money";
-import { fileWords, signName } from "../../desk/file-words.ts";
+import { fileWords, signName } from "../../desk/files/file-words.ts";
 import type { AmountRange } from "../../table-file/column-reading.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import { table } from "./with-database.ts";

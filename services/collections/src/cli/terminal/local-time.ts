@@ -1,14 +1,6 @@
-import { presentName, timeIn } from "@collections/local-time";
+import { presentName } from "@collections/local-time";
 
-/**
- * Formats a moment in local time, with the time zone, and in UTC.
- *
- * @example
- * momentText(at, "Asia/Kolkata"); // 2026-11-20 15:11:07 Asia/Kolkata (2026-11-20T09:41:07.000Z)
- */
-export function momentText(at: Date, timeZone: string): string {
-  return `${timeIn(timeZone, at)} ${timeZone} (${at.toISOString()})`;
-}
+export { momentText } from "../../desk/files/moment-text.ts";
 
 /** The time zone of this machine, or the one that the environment variable `TZ` names. */
 export function machineTimeZone(): string {

@@ -1,7 +1,7 @@
 import { readInstant } from "@collections/cases";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import { InvalidArgumentError } from "commander";
-import { EXPECTED_MOMENT, type LocalMoment, readClockMoment } from "../../desk/clock-moment.ts";
+import { EXPECTED_MOMENT, type LocalMoment, readClockMoment } from "../../desk/files/clock-moment.ts";
 import { parseDuration } from "../../settings/setting-readers.ts";
 import { isUuid } from "./with-database.ts";
 

@@ -1,7 +1,6 @@
-import { type Actor, type EntityManager, enqueue, type Tx } from "@collections/database";
+import { type Actor, type EntityManager, enqueue, newId, type Tx } from "@collections/database";
 import type { PartOf, Upload, UploadState } from "./upload-schema.ts";
 import { UploadEntity, UploadPartEntity, uploadQueue } from "./upload-schema.ts";
-import type { TypedOptions } from "./upload-options.ts";
 
 /** Identifies an upload. */
 export interface UploadKey {
@@ -22,7 +21,7 @@ const MOST_LISTED = 20;
 export async function storeUpload(
   tx: Tx,
   { lenderId, uploadId }: UploadKey,
-  upload: Pick<Upload, "fileName" | "sha256" | "byteCount" | "uploadedBy" | "options">,
+  upload: Pick<Upload, "kind" | "fileName" | "sha256" | "byteCount" | "uploadedBy" | "options">,
   { parts, now }: { readonly parts: readonly string[]; readonly now: Date },
 ): Promise<void> {
   tx.create(UploadEntity, {
@@ -31,6 +30,7 @@ export async function storeUpload(
     ...upload,
     state: "waiting",
     version: 1,
+    runId: upload.kind === "payments" ? newId() : null,
     rowsDone: 0,
     rows: null,
     outcome: null,
@@ -63,10 +63,10 @@ export async function uploadOf(
 }
 
 /** Returns the newest uploads of a lender that have not expired. */
-export async function uploadsOf(em: EntityManager, lenderId: string, now: Date) {
+export async function uploadsOf(em: EntityManager, { lenderId, kind }: Pick<Upload, "lenderId" | "kind">, now: Date) {
   return em.find(
     UploadEntity,
-    { lenderId, expiresAt: { $gt: now } },
+    { lenderId, kind, expiresAt: { $gt: now } },
     {
       fields: ["lenderId", "id", "fileName", "state", "uploadedBy", "createdAt"],
       orderBy: { createdAt: "desc" },
@@ -89,13 +89,13 @@ export async function partsOf(em: EntityManager, { lenderId, uploadId }: UploadK
 export async function checkAgain(
   tx: Tx,
   key: UploadKey & { readonly version: number },
-  { options, now }: { readonly options: TypedOptions; readonly now: Date },
+  { options, runId, now }: Pick<Upload, "options" | "runId"> & { readonly now: Date },
 ): Promise<boolean> {
   const { lenderId, uploadId, version } = key;
   const changed = await tx.nativeUpdate(
     UploadEntity,
     { lenderId, id: uploadId, version, state: { $in: ["checked", "refused"] }, expiresAt: { $gt: now } },
-    { state: "waiting", version: version + 1, options, outcome: null, rowsDone: 0, rows: null },
+    { state: "waiting", version: version + 1, runId, options, outcome: null, rowsDone: 0, rows: null },
   );
   if (changed > 0) await enqueue(tx, uploadQueue, { lenderId, uploadId });
   return changed > 0;
@@ -110,7 +110,7 @@ export async function applyUpload(
   const { lenderId, uploadId, version } = key;
   const changed = await tx.nativeUpdate(
     UploadEntity,
-    { lenderId, id: uploadId, version, state: "checked", expiresAt: { $gt: now } },
+    { lenderId, id: uploadId, kind: "cases", version, state: "checked", expiresAt: { $gt: now } },
     {
       state: "applying",
       appliedBy: by,
@@ -192,11 +192,11 @@ export async function releaseClaim(em: EntityManager, { lenderId, uploadId, clai
   await em.nativeUpdate(UploadEntity, { lenderId, id: uploadId, claim }, { claim: null, claimedUntil: null });
 }
 
-/** Deletes the rejected rows from a position on, and adds a part there. */
+/** Deletes the rejected rows from a position on, and adds a part there if it is given. */
 export async function addRejected(
   tx: Tx,
   { lenderId, uploadId }: UploadKey,
-  { place, sealed }: { readonly place: number; readonly sealed: string | undefined },
+  { place, sealed }: { readonly place: number; readonly sealed?: string | undefined },
 ): Promise<void> {
   const content = "rejected";
   await tx.nativeDelete(UploadPartEntity, { lenderId, uploadId, content, place: { $gte: place } });

@@ -1,8 +1,8 @@
-import type { Target } from "../case-file/case-columns.ts";
-import type { FileOutcome } from "../case-file/import-file.ts";
-import type { Example } from "../case-file/tally.ts";
-import type { Columns } from "../table-file/columns.ts";
-import { counted } from "./counted.ts";
+import type { Target } from "../../case-file/case-columns.ts";
+import type { FileOutcome } from "../../case-file/import-file.ts";
+import type { Example } from "../../case-file/tally.ts";
+import type { Columns } from "../../table-file/columns.ts";
+import { counted } from "../counted.ts";
 
 const KINDS = ["created", "reopened", "updated", "withdrawn"] as const;
 

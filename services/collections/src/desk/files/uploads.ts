@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
-import { currentActor, transaction } from "@collections/database";
+import { currentActor, newId, transaction } from "@collections/database";
 import { type Lender, recordAct, SealedValueError, type Vault } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
-import { outcomeContext, partContext, sealFile } from "../case-file/upload/sealed-parts.ts";
-import { readUploadOptions, type TypedOptions, typedOptions } from "../case-file/upload/upload-options.ts";
+import { outcomeContext, partContext, sealFile } from "../../table-file/upload/sealed-parts.ts";
+import { readImportOptions } from "../../case-file/import-options.ts";
+import { readComparisonOptions } from "../../payment-file/comparison-options.ts";
+import { type TypedOptions, typedOptions } from "../../table-file/upload/upload-options.ts";
+import type { UploadKind } from "../../table-file/upload/upload-schema.ts";
 import {
   applyUpload,
   checkAgain,
@@ -12,13 +15,14 @@ import {
   type UploadKey,
   uploadOf,
   uploadsOf,
-} from "../case-file/upload/uploads.ts";
-import { ENCODINGS } from "../table-file/file-text.ts";
-import type { Acting, DeskOutcome } from "./acts.ts";
-import { actorText } from "./actor-text.ts";
+} from "../../table-file/upload/uploads.ts";
+import { ENCODINGS } from "../../table-file/file-text.ts";
+import type { Acting, DeskOutcome } from "../acts.ts";
+import { actorText } from "../actor-text.ts";
 import { readClockMoment } from "./clock-moment.ts";
 import type { FileWords } from "./file-words.ts";
 import type { ImportWords } from "./import-words.ts";
+import type { ReconciliationWords } from "./reconciliation-words.ts";
 
 /** What reads and changes of uploads need. */
 export interface UploadActing extends Acting {
@@ -33,6 +37,7 @@ export interface UploadOutcome {
   /** Sentences about the file and earlier imports. */
   readonly notes?: readonly string[];
   readonly changes?: ImportWords;
+  readonly reconciliation?: ReconciliationWords;
 }
 
 /** Names an upload. */
@@ -46,13 +51,17 @@ export const MAX_UPLOAD_BYTES = 16 * 1_024 * 1_024;
 const MOST_NAME_CHARACTERS = 100;
 
 /** Returns the lenders to choose from, and the newest uploads of one of them: of the lender `code`, or of the first. */
-export async function uploadsOfChosen({ em, lenders: all }: UploadActing, code: string | undefined) {
+export async function uploadsOfChosen(
+  { em, lenders: all }: UploadActing,
+  { lender: code, kind }: { readonly lender: string | undefined; readonly kind: UploadKind },
+) {
   const lenders = (await all()).toSorted((a, b) => (a.code < b.code ? -1 : 1));
   const chosen = code === undefined ? lenders[0] : lenders.find((lender) => lender.code === code);
-  const uploads = chosen ? await uploadsOf(em(), chosen.id, new Date()) : [];
+  const uploads = chosen ? await uploadsOf(em(), { lenderId: chosen.id, kind }, new Date()) : [];
   return {
     lenderCodes: lenders.map((lender) => lender.code),
     lenderCode: chosen?.code,
+    kind,
     timeZone: chosen?.timeZone,
     mostBytes: MAX_UPLOAD_BYTES,
     encodings: ENCODINGS,
@@ -77,6 +86,7 @@ export async function uploadFromDesk(acting: UploadActing, name: UploadName) {
   return {
     lenderCode: lender.code,
     uploadId: upload.id,
+    kind: upload.kind,
     fileName: upload.fileName,
     byteCount: upload.byteCount,
     sha256: upload.sha256,
@@ -112,14 +122,16 @@ export async function rejectedFromDesk(acting: UploadActing, name: UploadName) {
   }
 }
 
-/** Stores a file for a lender's cases, and has it checked. */
+/** Stores a file of cases or payments of a lender, and has it checked. */
 export async function storeFileFromDesk(
   acting: UploadActing,
   {
     fields,
     file,
+    kind,
     ...name
   }: UploadName & {
+    readonly kind: UploadKind;
     readonly file: { readonly name: string; readonly bytes: Buffer };
     readonly fields: Readonly<Record<string, string>>;
   },
@@ -128,13 +140,14 @@ export async function storeFileFromDesk(
   if (!lender || !isUuid(name.uploadId)) return NOT_FOUND;
   if (file.bytes.length === 0) return refused("The file is empty. Choose a file with a header and rows.");
   const options = typedOptions(fields);
-  const problem = problemOf(options, lender);
+  const problem = problemOf(kind, options, lender);
   if (problem !== undefined) return refused(problem);
   const key = { lenderId: lender.id, uploadId: name.uploadId };
   const sha256 = createHash("sha256").update(file.bytes).digest("hex");
   const parts = await sealFile(acting.vault, key, file.bytes);
   const now = new Date();
   const upload = {
+    kind,
     fileName: shownFileName(file.name),
     sha256,
     byteCount: file.bytes.length,
@@ -143,7 +156,8 @@ export async function storeFileFromDesk(
   };
   await transaction(acting.em(), async (tx) => {
     const data = { file: upload.fileName, sha256, bytes: upload.byteCount };
-    recordAct(tx, { lenderId: lender.id, act: "case_file.uploaded", data });
+    const act = kind === "cases" ? "case_file.uploaded" : "payment_file.uploaded";
+    recordAct(tx, { lenderId: lender.id, act, data });
     await storeUpload(tx, key, upload, { parts, now });
   });
   return DONE;
@@ -157,10 +171,12 @@ export async function checkFileFromDesk(
   const found = await findUpload(acting, name);
   if (!found) return NOT_FOUND;
   const options = typedOptions(fields);
-  const problem = problemOf(options, found.lender);
+  const { kind } = found.upload;
+  const problem = problemOf(kind, options, found.lender);
   if (problem !== undefined) return refused(problem);
   const key = { ...found.key, version: Number(version) };
-  const isAsked = await transaction(acting.em(), (tx) => checkAgain(tx, key, { options, now: new Date() }));
+  const runId = kind === "payments" ? newId() : null;
+  const isAsked = await transaction(acting.em(), (tx) => checkAgain(tx, key, { options, runId, now: new Date() }));
   return isAsked ? DONE : refused(CHANGED);
 }
 
@@ -197,8 +213,11 @@ async function findUpload(acting: UploadActing, { lenderCode, uploadId }: Upload
   return upload && { lender, upload, key };
 }
 
-function problemOf(options: TypedOptions, { timeZone }: Lender): string | undefined {
-  const read = readUploadOptions(options, (text) => readClockMoment(text)?.(timeZone));
+function problemOf(kind: UploadKind, options: TypedOptions, { timeZone }: Lender): string | undefined {
+  const read =
+    kind === "payments"
+      ? readComparisonOptions(options)
+      : readImportOptions(options, (text) => readClockMoment(text)?.(timeZone));
   return "problem" in read ? read.problem : undefined;
 }
 

@@ -1,7 +1,7 @@
-import { separatorName } from "../table-file/columns.ts";
-import type { SurveyedColumn, SurveyedFile } from "../table-file/survey.ts";
-import { counted } from "./counted.ts";
-import { amountText } from "./amount-text.ts";
+import { separatorName } from "../../table-file/columns.ts";
+import type { SurveyedColumn, SurveyedFile } from "../../table-file/survey.ts";
+import { amountText } from "../amount-text.ts";
+import { counted } from "../counted.ts";
 
 const DECIDED_BY = {
   cells: "as its cells show",

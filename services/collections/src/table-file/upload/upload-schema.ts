@@ -19,13 +19,18 @@ export const uploadQueue = queue<UploadJob>("uploaded-file", {
 
 /**
  * The states of an upload. A worker checks a `waiting` file, and applies an `applying` one. A `refused` file cannot be
- * applied until it is checked again.
+ * applied until it is checked again. A file of payments is compared by its check, and is never applied.
  */
 export const UPLOAD_STATES = ["waiting", "checked", "refused", "applying", "applied"] as const;
 /** The state of an upload. */
 export type UploadState = (typeof UPLOAD_STATES)[number];
 
-/** A file that somebody has uploaded for a lender's cases. It is deleted when it expires. */
+/** The kinds of uploaded files: cases to import, and payments of a day to compare with the booked payments. */
+export const UPLOAD_KINDS = ["cases", "payments"] as const;
+/** The kind of an uploaded file. */
+export type UploadKind = (typeof UPLOAD_KINDS)[number];
+
+/** A file that somebody has uploaded for a lender. It is deleted when it expires. */
 export const UploadEntity = defineEntity({
   name: "Upload",
   schema: "uploads",
@@ -34,6 +39,7 @@ export const UploadEntity = defineEntity({
     lenderId: p.uuid().primary(),
     /** The id of the form with which the file was sent. */
     id: p.uuid().primary(),
+    kind: p.text().$type<UploadKind>(),
     fileName: p.text(),
     sha256: p.text(),
     byteCount: p.integer(),
@@ -42,6 +48,8 @@ export const UploadEntity = defineEntity({
     state: p.text().$type<UploadState>(),
     /** The number of checks that were asked for. Only the options of the last one can be applied. */
     version: p.integer(),
+    /** The id of the reconciliation that the last check of payments makes. */
+    runId: p.uuid().strictNullable(),
     rowsDone: p.integer(),
     /** The number of rows. Null until the file is read. */
     rows: p.integer().strictNullable(),
@@ -79,7 +87,7 @@ export const UploadPartEntity = defineEntity({
   },
 });
 
-/** The PostgreSQL schema `uploads`: files for a lender's cases, which are sealed and kept for hours. */
+/** The PostgreSQL schema `uploads`: files of cases and payments, which are sealed and kept for hours. */
 export const uploadsSchema: PackageSchema = {
   name: "uploads",
   entities: [UploadEntity, UploadPartEntity],
@@ -91,6 +99,7 @@ export const uploadsSchema: PackageSchema = {
         `create table uploads.upload (
           lender_id uuid not null,
           id uuid not null,
+          kind text not null check (kind in ('cases', 'payments')),
           file_name text not null,
           sha256 text not null,
           byte_count integer not null,
@@ -98,6 +107,7 @@ export const uploadsSchema: PackageSchema = {
           options jsonb not null,
           state text not null check (state in ('waiting', 'checked', 'refused', 'applying', 'applied')),
           version integer not null,
+          run_id uuid,
           rows_done integer not null,
           rows integer,
           outcome text,

@@ -1,11 +1,14 @@
-import { CASE_COLUMNS, type Target } from "../case-columns.ts";
-import { type MapOption, readMapOption } from "../../table-file/columns.ts";
-import { ENCODINGS } from "../../table-file/file-text.ts";
-import { decimalSignOf, type FileOptions, lineNumberOf, separatorOf } from "../../table-file/lender-file.ts";
+import type { ColumnNames } from "../column-names.ts";
+import { type MapOption, readMapOption } from "../columns.ts";
+import { ENCODINGS } from "../file-text.ts";
+import { decimalSignOf, type FileOptions, lineNumberOf, separatorOf } from "../lender-file.ts";
 
-/** The names of the options of `case import` that a form has. */
+/** The names of the options of `case import` and `payment reconcile` that forms have. */
 export const OPTION_NAMES = [
   "asOf",
+  "day",
+  "paidTime",
+  "parts",
   "map",
   "dateOrder",
   "decimal",
@@ -16,15 +19,11 @@ export const OPTION_NAMES = [
   "allowSimilarLoans",
 ] as const;
 
-/** The options of an import as somebody typed them. An empty option is left out. */
+/** The options of a file as somebody typed them. An empty option is left out. */
 export type TypedOptions = Readonly<Partial<Record<(typeof OPTION_NAMES)[number], string>>>;
 
-/** The options of an import. */
-export interface UploadOptions extends FileOptions<Target> {
-  /** The moment of the balances, ISO 8601. */
-  readonly asOf: string | undefined;
-  readonly allowSimilarLoans: boolean;
-}
+/** The options that were read, or a sentence about the first option that is wrong. */
+export type OptionsReading<Options> = { readonly options: Options } | { readonly problem: string };
 
 const DATE_ORDERS = ["dmy", "mdy"] as const;
 /** The most characters of an option. */
@@ -39,23 +38,18 @@ export function typedOptions(fields: Readonly<Record<string, string | undefined>
   return Object.fromEntries(given);
 }
 
-/**
- * Reads options as the command reads them. `problem` is a sentence about the first option that is wrong.
- *
- * @param momentOf reads a moment in the lender's local time
- */
-export function readUploadOptions(
+/** Reads the options that say how a file is read, as the commands read them. */
+export function readFileOptions<Field extends string>(
   typed: TypedOptions,
-  momentOf: (text: string) => Date | undefined,
-): { readonly options: UploadOptions } | { readonly problem: string } {
-  const { asOf, map = "", dateOrder, decimal, encoding, separator, headerLine, sheet } = typed;
-  const columns: MapOption<Target>[] = [];
+  names: ColumnNames<Field>,
+): OptionsReading<FileOptions<Field>> {
+  const { map = "", dateOrder, decimal, encoding, separator, headerLine, sheet } = typed;
+  const columns: MapOption<Field>[] = [];
   for (const line of map.split(/\r?\n/).filter((text) => text.trim() !== "")) {
-    const reading = readMapOption(line.trim(), CASE_COLUMNS);
+    const reading = readMapOption(line.trim(), names);
     if ("fault" in reading) return { problem: `--map: ${reading.fault}` };
     columns.push(reading);
   }
-  const moment = asOf === undefined ? undefined : momentOf(asOf);
   const read = {
     dateOrder: DATE_ORDERS.find((one) => one === dateOrder),
     decimal: decimal === undefined ? undefined : decimalSignOf(decimal),
@@ -64,7 +58,6 @@ export function readUploadOptions(
     headerLine: headerLine === undefined ? undefined : lineNumberOf(headerLine),
   };
   const problems: readonly (readonly [isWrong: boolean, problem: string])[] = [
-    [asOf !== undefined && !moment, "--as-of: Expected a local time such as 2026-11-20 18:00."],
     [dateOrder !== undefined && !read.dateOrder, "--date-order: Expected dmy or mdy."],
     [decimal !== undefined && !read.decimal, "--decimal: Expected point or comma."],
     [encoding !== undefined && !read.encoding, `--encoding: Expected one of ${ENCODINGS.join(", ")}.`],
@@ -72,7 +65,5 @@ export function readUploadOptions(
     [headerLine !== undefined && !read.headerLine, "--header-line: Expected the number of a line from 1 to 9999."],
   ];
   const problem = problems.find(([isWrong]) => isWrong)?.[1];
-  if (problem !== undefined) return { problem };
-  const allowSimilarLoans = typed.allowSimilarLoans !== undefined;
-  return { options: { ...read, sheet, map: columns, asOf: moment?.toISOString(), allowSimilarLoans } };
+  return problem === undefined ? { options: { ...read, sheet, map: columns } } : { problem };
 }
