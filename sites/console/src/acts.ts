@@ -1,3 +1,5 @@
+import type { MoneyOrder } from "./reads/money-changes.ts";
+
 /** The outcome of a change: it was made, its object does not exist, or it was refused, with a sentence for people. */
 export type ActOutcome =
   | { readonly kind: "done" }
@@ -43,6 +45,8 @@ export interface ConsoleActs {
   readonly moveCases: (
     move: MoveRequest & { readonly version: string; readonly reason: string },
   ) => Promise<ActOutcome>;
+  /** Records a payout, or reverses or moves a payment. */
+  readonly changeMoney: (order: MoneyOrder) => Promise<ActOutcome>;
 }
 
 /** The changes that a lender's staff may ask for. The service restricts them to the lender. */

@@ -3,6 +3,7 @@ import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
 import type { MoneyPage, MoneySearch } from "./reads/money.ts";
+import type { MoneyOrder, MoneyRehearsal, PayableView, PaymentName, PaymentView } from "./reads/money-changes.ts";
 import type { SystemPage } from "./reads/system.ts";
 
 /**
@@ -28,6 +29,12 @@ export interface ConsoleDesk {
   readonly lender: (code: string, before: string | undefined) => Promise<LenderView | undefined>;
   /** Returns the payouts that are due, and the reconciliations of a lender. */
   readonly money: (search: MoneySearch) => Promise<MoneyPage>;
+  /** Returns a payment. Undefined if there is no such payment. */
+  readonly payment: (name: PaymentName) => Promise<PaymentView | undefined>;
+  /** Returns what can be paid out to a field partner. Undefined for an unknown id. */
+  readonly payable: (fieldPartnerId: string) => Promise<PayableView | undefined>;
+  /** Finds out what a change of money would do, and changes nothing. */
+  readonly rehearsal: (order: MoneyOrder) => Promise<MoneyRehearsal>;
   /** Returns the versions, and a report of `doctor` that all pages share. */
   readonly system: () => Promise<SystemPage>;
   /** Returns a page of the audit, newest first. */

@@ -13,6 +13,7 @@ import { ASSIGN_ROUTES } from "./routes/assign-case.ts";
 import { CASE_ORDER_ROUTES } from "./routes/case-orders.ts";
 import { CONNECTION_ROUTES } from "./routes/connection.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
+import { MONEY_ROUTES } from "./routes/money-changes.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
 import { PROVIDER_ROUTES } from "./routes/provider.ts";
@@ -126,9 +127,9 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/money",
     roles: EVERYBODY,
-    async answer({ desk, home, query }) {
+    async answer({ desk, home, operator, query }) {
       const search = moneySearchOf(query);
-      return { page: moneyPage(home, search, await desk.money(search)) };
+      return { page: moneyPage(home, search, { page: await desk.money(search), operator }) };
     },
   },
   {
@@ -165,4 +166,5 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,
+  ...MONEY_ROUTES,
 ];

@@ -31,6 +31,7 @@ import { peopleNamed, personNamed } from "../desk/people.ts";
 import { pageOfCases } from "../desk/list-cases.ts";
 import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
 import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
+import { changeFromDesk, payableFromDesk, paymentFromDesk, rehearseChange } from "../desk/money-changes.ts";
 import { pageOfMoney } from "../desk/money-due.ts";
 import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
@@ -101,6 +102,7 @@ function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
     replayDelivery: (replay) => asOperator(() => replayFromDesk(acting, replay)),
     changePhone: (change) => asOperator(() => changePhoneFromDesk(acting, change)),
     moveCases: (move) => asOperator(() => moveFromDesk(acting, move)),
+    changeMoney: (order) => asOperator(() => changeFromDesk(acting, order)),
   };
 }
 
@@ -133,6 +135,9 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
     lenders: (after) => pageOfLenders(em(), after),
     lender: (code, before) => lenderOf(em(), code, before),
     money: (search) => pageOfMoney(em(), search),
+    payment: (name) => paymentFromDesk(acting, name),
+    payable: (fieldPartnerId) => payableFromDesk(acting, fieldPartnerId),
+    rehearsal: (order) => rehearseChange(acting, order),
     async audit(search) {
       const { entries, next } = await pageOfAudit(em(), search);
       return {

@@ -36,12 +36,14 @@ beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   const lender = await aLender(service);
   await lender.importCases([aRow("LN-1")]);
+  await lender.confirm("LN-1", { amount: 100, reference: "UTR1", paidAt: new Date().toISOString(), mode: "upi" });
   const { pool } = service.app.database;
   const { rows } = await pool.query<{ id: string }>("select id from webhooks.delivery limit 1");
   params = {
     ":token": "unknown",
     ":lender": lender.code,
     ":loan": "LN-1",
+    ":reference": "UTR1",
     ":event": publicId("evt", rows[0]!.id),
     ":person": publicId("fp", (await aFieldPartner(service)).id),
   };

@@ -1,7 +1,9 @@
+import type { ConsoleOperator } from "../access.ts";
 import { html } from "../html.ts";
 import { lenderField, listTable, nextPage } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { personPath } from "../paths.ts";
+import { findPaymentForm, payoutPath } from "./money-changes.ts";
 import type { MoneyPage, MoneySearch } from "../reads/money.ts";
 import { amountsText, countText, words } from "../words.ts";
 
@@ -12,7 +14,12 @@ export function moneySearchOf(query: URLSearchParams): MoneySearch {
 }
 
 /** The payouts that are due, and the reconciliations of a lender. */
-export function moneyPage(home: string, { dueAfter, runsAfter }: MoneySearch, page: MoneyPage): PageContent {
+export function moneyPage(
+  home: string,
+  { dueAfter, runsAfter }: MoneySearch,
+  { page, operator }: { readonly page: MoneyPage; readonly operator: ConsoleOperator },
+): PageContent {
+  const mayChange = operator.roles.includes("money");
   const { lenderCode: lender, due, dueNext, reconciliations, runsNext } = page;
   const at = { home, path: "/money" };
   return {
@@ -33,11 +40,26 @@ export function moneyPage(home: string, { dueAfter, runsAfter }: MoneySearch, pa
             },
             { label: "State", cell: ({ state }) => html`<span class="state">${words(state)}</span>` },
             { label: "Earnings", isNumber: true, cell: ({ lines }) => countText(lines) },
-            { label: "Amount", isNumber: true, cell: (one) => amountsText([one]) },
+            {
+              label: "Amount",
+              isNumber: true,
+              cell: (one) =>
+                mayChange
+                  ? html`<a href="${home}${payoutPath(one.fieldPartnerId)}">${amountsText([one])}</a>`
+                  : amountsText([one]),
+            },
           ],
         })}
         ${dueNext === null ? "" : nextPage(at, { lender, runsAfter, dueAfter: dueNext }, "Next page of payouts")}
       </section>
+      ${
+        mayChange
+          ? html`<section class="panel">
+              <h2>Reverse or move a payment</h2>
+              ${findPaymentForm(home, page.lenderCodes)}
+            </section>`
+          : ""
+      }
       <section class="panel">
         <div class="head">
           <h2>Reconciliations</h2>
