@@ -3,7 +3,15 @@ import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
 import type { MoneyPage, MoneySearch } from "./reads/money.ts";
-import type { MoneyOrder, MoneyRehearsal, PayableView, PaymentName, PaymentView } from "./reads/money-changes.ts";
+import type {
+  MoneyOrder,
+  MoneyRehearsal,
+  MoneyRequest,
+  MoneyRequestView,
+  PayableView,
+  PaymentName,
+  PaymentView,
+} from "./reads/money-changes.ts";
 import type { SystemPage } from "./reads/system.ts";
 
 /**
@@ -35,6 +43,10 @@ export interface ConsoleDesk {
   readonly payable: (fieldPartnerId: string) => Promise<PayableView | undefined>;
   /** Finds out what a change of money would do, and changes nothing. */
   readonly rehearsal: (order: MoneyOrder) => Promise<MoneyRehearsal>;
+  /** Returns the changes that wait for a second operator, newest first. */
+  readonly moneyRequests: () => Promise<readonly MoneyRequest[]>;
+  /** Returns a change that waits for a second operator, or was decided. Undefined for an unknown id. */
+  readonly moneyRequest: (requestId: string) => Promise<MoneyRequestView | undefined>;
   /** Returns the versions, and a report of `doctor` that all pages share. */
   readonly system: () => Promise<SystemPage>;
   /** Returns a page of the audit, newest first. */

@@ -1,4 +1,4 @@
-import { REVERSAL_REASONS, type ReversalReason } from "@collections/bookings";
+import { REVERSAL_REASONS } from "@collections/bookings";
 import { hasInvisible, readInstant, storedLoanNumber } from "@collections/cases";
 import { type EntityManager, parsePublicId } from "@collections/database";
 import {
@@ -70,6 +70,11 @@ export interface MoneyRehearsal {
 
 type Refused = Exclude<DeskOutcome, { kind: "done" }>;
 
+interface Run {
+  readonly dryRun: boolean;
+  readonly askedBy?: string | undefined;
+}
+
 const REFERENCE_CHARACTERS = 128;
 const PAYOUT_REFERENCE = /^[\x20-\x7e]{1,64}$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -129,8 +134,12 @@ export async function rehearseChange(acting: Acting, order: MoneyOrder): Promise
   }
 }
 
-/** Makes a change. A repeat of the same order changes nothing. */
-export async function changeFromDesk(acting: Acting, order: MoneyOrder): Promise<DeskOutcome> {
+/**
+ * Makes a change. A repeat of the same order changes nothing.
+ *
+ * @param askedBy the operator who asked for the change, if a second one confirms it
+ */
+export async function changeFromDesk(acting: Acting, order: MoneyOrder, askedBy?: string): Promise<DeskOutcome> {
   switch (order.kind) {
     case "payout": {
       const read = await readPayout(acting, order);
@@ -141,11 +150,11 @@ export async function changeFromDesk(acting: Acting, order: MoneyOrder): Promise
         : refused(whyNoPayout(outcome, read.wanted));
     }
     case "reversal": {
-      const outcome = await runReversal(acting, order, { dryRun: false });
+      const outcome = await runReversal(acting, order, { dryRun: false, askedBy });
       return outcome.kind === "reversed" ? DONE : outcome;
     }
     case "move": {
-      const outcome = await runMove(acting, order, { dryRun: false });
+      const outcome = await runMove(acting, order, { dryRun: false, askedBy });
       return outcome.kind === "moved" ? DONE : outcome;
     }
   }
@@ -213,7 +222,7 @@ async function rehearseReversal(acting: Acting, order: ReversalOrder): Promise<M
   };
 }
 
-async function runReversal(acting: Acting, order: ReversalOrder, { dryRun }: { readonly dryRun: boolean }) {
+async function runReversal(acting: Acting, order: ReversalOrder, { dryRun, askedBy }: Run) {
   const named = await namedPayment(acting, order);
   const history = named && (await paymentHistory(acting.em(), named));
   if (!named || !history) return NOT_FOUND;
@@ -235,7 +244,7 @@ async function runReversal(acting: Acting, order: ReversalOrder, { dryRun }: { r
     warnings: [],
     acceptedAt: new Date(),
   };
-  const auditReason = auditReasonOf(reason, order.note);
+  const auditReason = withAsker(order.note === "" ? reason : `${reason}: ${order.note}`, askedBy);
   const outcome = await reversePayment(acting.em(), request, acting.environment, { dryRun, auditReason });
   const paymentMinor = history.booking.amountMinor;
   switch (outcome.kind) {
@@ -267,7 +276,7 @@ async function rehearseMove(acting: Acting, order: MoveOrder): Promise<MoneyRehe
   return { kind: "possible", order, facts, amountMinor: reversal.amountMinor, currency };
 }
 
-async function runMove(acting: Acting, order: MoveOrder, { dryRun }: { readonly dryRun: boolean }) {
+async function runMove(acting: Acting, order: MoveOrder, { dryRun, askedBy }: Run) {
   const named = await namedPayment(acting, order);
   if (!named) return NOT_FOUND;
   if (order.toLoan.trim() === "") return refused("Give the loan to which the payment belongs.");
@@ -278,7 +287,10 @@ async function runMove(acting: Acting, order: MoveOrder, { dryRun }: { readonly 
   const toLoan = await storedLoanNumber(acting.em(), named.lender.id, order.toLoan.trim());
   const now = new Date();
   const request = { ...named, toLoan, reversalReference, reversedAt: now, note: null, warnings: [], acceptedAt: now };
-  const outcome = await movePayment(acting.em(), request, acting.environment, { dryRun, auditReason: order.note });
+  const outcome = await movePayment(acting.em(), request, acting.environment, {
+    dryRun,
+    auditReason: withAsker(order.note, askedBy),
+  });
   return outcome.kind === "moved" ? outcome : refused(whyNoMove(outcome));
 }
 
@@ -335,8 +347,8 @@ function whyNoPayout(
   }
 }
 
-function auditReasonOf(reason: ReversalReason, note: string): string {
-  return note === "" ? reason : `${reason}: ${note}`;
+function withAsker(reason: string, askedBy: string | undefined): string {
+  return askedBy === undefined ? reason : `${reason} (asked for by ${askedBy})`;
 }
 
 /** Reads a time with a zone, or a local time such as `2026-11-24T15:30`. */

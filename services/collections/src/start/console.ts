@@ -12,7 +12,6 @@ import { endOperatorSession, signedInOperator, signInByLink, usableSignInLink, u
 import type { RequestHandler } from "express";
 import type { App } from "../app.ts";
 import {
-  type Acting,
   assignFromDesk,
   changePhoneFromDesk,
   moveFromDesk,
@@ -31,8 +30,16 @@ import { peopleNamed, personNamed } from "../desk/people.ts";
 import { pageOfCases } from "../desk/list-cases.ts";
 import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
 import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
-import { changeFromDesk, payableFromDesk, paymentFromDesk, rehearseChange } from "../desk/money-changes.ts";
+import { payableFromDesk, paymentFromDesk, rehearseChange } from "../desk/money-changes.ts";
 import { pageOfMoney } from "../desk/money-due.ts";
+import {
+  changeOrRequest,
+  confirmRequest,
+  declineRequest,
+  type MoneyDesk,
+  requestNamed,
+  waitingRequests,
+} from "../desk/money-requests.ts";
 import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
 import { createProviderAccess } from "./console-provider.ts";
@@ -87,14 +94,14 @@ async function withLenderCode<Signed extends { readonly lenderId: string | null 
  * Returns what reads and changes need. This is the only place that decides which lenders a person sees: an operator all of
  * them, and a lender's staff their own.
  */
-function actingIn({ database, config }: App, { lenderCode }: ConsoleOperator): Acting {
+function actingIn({ database, config }: App, { name, lenderCode }: ConsoleOperator): MoneyDesk {
   const em = () => database.em();
   const ownLender = async (code: string) => [await lenderByCode(em(), code)].filter((lender) => lender !== undefined);
   const lenders = () => (lenderCode === null ? listLenders(em()) : ownLender(lenderCode));
-  return { em, environment: config.environment, lenders };
+  return { em, environment: config.environment, lenders, operator: name, limits: config.secondPersonAbove };
 }
 
-function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
+function actsOf(acting: MoneyDesk, { name }: ConsoleOperator): ConsoleActs {
   const asOperator = <T>(work: () => T): T => actingAs(`operator:${name}`, work);
   return {
     assignCase: (order) => asOperator(() => assignFromDesk(acting, order)),
@@ -102,11 +109,13 @@ function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
     replayDelivery: (replay) => asOperator(() => replayFromDesk(acting, replay)),
     changePhone: (change) => asOperator(() => changePhoneFromDesk(acting, change)),
     moveCases: (move) => asOperator(() => moveFromDesk(acting, move)),
-    changeMoney: (order) => asOperator(() => changeFromDesk(acting, order)),
+    changeMoney: (order) => asOperator(() => changeOrRequest(acting, order)),
+    confirmRequest: (requestId) => asOperator(() => confirmRequest(acting, requestId)),
+    declineRequest: (requestId) => asOperator(() => declineRequest(acting, requestId)),
   };
 }
 
-function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
+function deskOf(acting: MoneyDesk, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
   const { em, lenders } = acting;
   return {
     figures: async (code) => figuresOfChosen(em(), await lenders(), { code, now: new Date() }),
@@ -138,6 +147,8 @@ function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<
     payment: (name) => paymentFromDesk(acting, name),
     payable: (fieldPartnerId) => payableFromDesk(acting, fieldPartnerId),
     rehearsal: (order) => rehearseChange(acting, order),
+    moneyRequests: () => waitingRequests(acting),
+    moneyRequest: (requestId) => requestNamed(acting, requestId),
     async audit(search) {
       const { entries, next } = await pageOfAudit(em(), search);
       return {

@@ -1,6 +1,6 @@
 import { CONSOLE_ROLES, CONSOLE_ROUTES, type ConsoleRole } from "@collections/console";
 import { publicId, transaction } from "@collections/database";
-import { OPERATOR_ROLES, revokeOperator } from "@collections/operators";
+import { OPERATOR_ROLES, requestSecondPerson, revokeOperator } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aLenderVisitor, aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
@@ -44,6 +44,7 @@ beforeAll(async () => {
     ":lender": lender.code,
     ":loan": "LN-1",
     ":reference": "UTR1",
+    ":request": publicId("req", await aRequest()),
     ":event": publicId("evt", rows[0]!.id),
     ":person": publicId("fp", (await aFieldPartner(service)).id),
   };
@@ -60,6 +61,14 @@ beforeAll(async () => {
     "another lender's staff": await aLenderVisitor(service, (await aLender(service)).code),
   };
 });
+
+/** Makes a change of another operator wait for a second person. */
+async function aRequest(): Promise<string> {
+  const order = { kind: "move", lenderCode: "NONE", loan: "LN-1", reference: "UTR1", toLoan: "LN-2", note: "Asked" };
+  const asked = { requestedBy: "Lata", change: order };
+  const em = service.app.database.em();
+  return (await transaction(em, (tx) => requestSecondPerson(tx, asked, new Date()))).id;
+}
 
 async function aRevokedVisitor(): Promise<Visitor> {
   const visitor = await aSignedInVisitor(service, OPERATOR_ROLES, "Lata");

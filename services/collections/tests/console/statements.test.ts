@@ -1,5 +1,6 @@
 import { CONSOLE_ROUTES } from "@collections/console";
-import { publicId } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import { requestSecondPerson } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { queriesDuring } from "../database/fixtures/sent-statements.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -13,6 +14,7 @@ let personPath: string;
 let eventPath: string;
 let paymentPath: string;
 let reversal: string;
+let requestPath: string;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
@@ -27,12 +29,16 @@ beforeAll(async () => {
   const { rows } = await pool.query<{ id: string }>("select id from webhooks.delivery limit 1");
   eventPath = `/console/deliveries/${publicId("evt", rows[0]!.id)}`;
   casePath = `/console/cases/ACME/${loan}`;
-  const paidAt = new Date(Date.now() - 60_000).toISOString();
-  await setup.lender.confirm(loan, { amount: 100, reference: "UTR1", paidAt, mode: "upi" });
-  paymentPath = `/console/money/payments/ACME/${loan}/UTR1`;
-  const order = { kind: "reversal", lenderCode: "ACME", loan, reference: "UTR1", because: "bounced" };
+  const paid = (await setup.assignedCase()).loan;
+  const daysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString();
+  await setup.lender.confirm(paid, { amount: 100, reference: "UTR1", paidAt: daysAgo, mode: "upi" });
+  paymentPath = `/console/money/payments/ACME/${paid}/UTR1`;
+  const order = { kind: "reversal", lenderCode: "ACME", loan: paid, reference: "UTR1", because: "bounced" };
   const at = { reversalReference: "RV-1", reversedAt: new Date().toISOString() };
   reversal = new URLSearchParams({ ...order, ...at }).toString();
+  const asked = { requestedBy: "Lata", change: { ...order, ...at, amount: "", note: "" } };
+  const request = await transaction(service.app.database.em(), (tx) => requestSecondPerson(tx, asked, new Date()));
+  requestPath = `/console/money/requests/${publicId("req", request.id)}`;
 });
 
 /** The limit of every page. Today, a case with its forms, and Search still exceed it. */
@@ -66,6 +72,8 @@ const PAGES: readonly [name: string, path: () => string, most: number][] = [
   ["Money", () => "/console/money", MOST],
   ["a payout", () => personPath.replace("field-partners", "money/payouts"), MOST],
   ["a payment", () => paymentPath, MOST],
+  ["the requests", () => "/console/money/requests", MOST],
+  ["a request", () => requestPath, REHEARSED],
   ["the effects of a reversal", () => `/console/money/changes?${reversal}`, REHEARSED],
 ];
 

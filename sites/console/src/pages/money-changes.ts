@@ -120,7 +120,8 @@ export function paymentPage(home: string, payment: PaymentView, done: "reversal"
   };
 }
 
-const TITLES: Readonly<Record<MoneyOrder["kind"], string>> = {
+/** The title of each kind of change. */
+export const CHANGE_TITLES: Readonly<Record<MoneyOrder["kind"], string>> = {
   payout: "Record the payout",
   reversal: "Reverse the payment",
   move: "Move the payment",
@@ -132,7 +133,7 @@ export function changePage(
   order: MoneyOrder,
   { rehearsal, hidden }: { readonly rehearsal: Exclude<MoneyRehearsal, { kind: "not_found" }>; readonly hidden: Html },
 ): PageContent {
-  const title = TITLES[order.kind];
+  const title = CHANGE_TITLES[order.kind];
   const back = backPath(order);
   return {
     title,

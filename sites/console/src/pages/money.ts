@@ -57,6 +57,7 @@ export function moneyPage(
           ? html`<section class="panel">
               <h2>Reverse or move a payment</h2>
               ${findPaymentForm(home, page.lenderCodes)}
+              <p><a href="${home}/money/requests">Changes that wait for a second person</a></p>
             </section>`
           : ""
       }

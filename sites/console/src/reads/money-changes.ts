@@ -67,3 +67,21 @@ export type MoneyRehearsal =
     }
   | { readonly kind: "not_found" }
   | { readonly kind: "refused"; readonly detail: string };
+
+/** A change that waits for a second operator, or was decided. Times are ISO 8601 in UTC. */
+export interface MoneyRequest {
+  readonly requestId: string;
+  readonly order: MoneyOrder;
+  readonly requestedBy: string;
+  readonly requestedAt: string;
+  readonly expiresAt: string;
+  readonly decidedBy: string | null;
+  readonly state: "waiting" | "confirmed" | "declined" | "expired";
+  /** Whether the operator who looks at the request has asked for the change. */
+  readonly isOwn: boolean;
+}
+
+/** A request, with the effects that its change would have now; undefined if it does not wait. */
+export interface MoneyRequestView extends MoneyRequest {
+  readonly rehearsal: MoneyRehearsal | undefined;
+}

@@ -3,6 +3,8 @@ import { moneyOrderIn } from "../money-order.ts";
 import { noPersonPage } from "../pages/field-partners.ts";
 import { messagePage } from "../pages/message.ts";
 import { backPath, changePage, paymentPage, paymentPath, payoutPage } from "../pages/money-changes.ts";
+import { requestPage, requestPath, requestsPage } from "../pages/money-requests.ts";
+import { withQuery } from "../paths.ts";
 import { type ConsoleRoute, MONEY } from "../route.ts";
 
 const CHANGES = "/money/changes";
@@ -65,13 +67,58 @@ export const MONEY_ROUTES: readonly ConsoleRoute[] = [
       const back = backPath(order);
       return answerForm(visit, {
         problem: undefined,
-        perform: () => acts.changeMoney(order),
+        async perform() {
+          const outcome = await acts.changeMoney(order);
+          if (outcome.kind !== "waiting") return outcome;
+          return { kind: "continues", at: home + requestPath(outcome.requestId) };
+        },
         again: (detail) => changePage(home, order, { rehearsal: { kind: "refused", detail }, hidden: hiddenFields() }),
-        doneAt: `${home}${back}?done=${order.kind}`,
+        doneAt: withQuery(home + back, { done: order.kind }),
       });
     },
   },
+  {
+    method: "get",
+    path: "/money/requests",
+    roles: MONEY,
+    async answer({ desk, home }) {
+      return { page: requestsPage(home, await desk.moneyRequests()) };
+    },
+  },
+  {
+    method: "get",
+    path: "/money/requests/:request",
+    roles: MONEY,
+    async answer({ desk, home, hiddenFields, params }) {
+      const found = await desk.moneyRequest(params["request"]!);
+      return found ? { page: requestPage(home, found, { hiddenFields }) } : { page: noRequestPage(), status: 404 };
+    },
+  },
+  ...(["confirm", "decline"] as const).map((decision): ConsoleRoute => ({
+    method: "post",
+    path: `/money/requests/:request/${decision}`,
+    roles: MONEY,
+    async answer(visit) {
+      const { acts, desk, home, hiddenFields, params } = visit;
+      const found = await desk.moneyRequest(params["request"]!);
+      if (!found) return { page: noRequestPage(), status: 404 };
+      const { requestId } = found;
+      return answerForm(visit, {
+        problem: undefined,
+        perform: () => (decision === "confirm" ? acts.confirmRequest(requestId) : acts.declineRequest(requestId)),
+        async again(problem) {
+          const present = (await desk.moneyRequest(requestId)) ?? found;
+          return requestPage(home, present, { hiddenFields, problem });
+        },
+        doneAt: home + requestPath(requestId),
+      });
+    },
+  })),
 ];
+
+function noRequestPage() {
+  return messagePage("Request not found", "There is no such request. Requests are deleted a week after their end.");
+}
 
 function noPaymentPage() {
   return messagePage("Payment not found", "The lender has no such payment. Check the loan and the reference.");
