@@ -100,7 +100,8 @@ export function paymentPage(home: string, payment: PaymentView, done: "reversal"
                     ${textInput("reversedAt", `When the money was returned, in ${timeZone}`, { type: "datetime-local" })}
                     ${textInput("amount", `Amount in ${currency}, empty for all that is left`)}
                     <label for="because">Reason, which the lender sees</label>
-                    <select id="because" name="because">
+                    <select id="because" name="because" required>
+                      <option value="">Choose a reason</option>
                       ${payment.reasons.map((reason) => html`<option value="${reason}">${words(reason)}</option>`)}
                     </select>
                     ${textInput("reversalNote", "Note without personal data (optional)", { name: "note" })}`,
