@@ -7,4 +7,5 @@ declare const tx: Tx;
 declare const now: Date;
 declare const token: string;
 declare const formId: string;
+declare const requestId: string;
 declare const lenderId: string;

@@ -13,7 +13,14 @@ import { OperatorAuditEntryEntity } from "./schema.ts";
 export interface OperatorAct {
   /** The name of the operator whom the action concerns. */
   readonly operator: string;
-  readonly act: "operator.link_created" | "operator.signed_in" | "operator.signed_out" | "operator.revoked";
+  readonly act:
+    | "operator.link_created"
+    | "operator.signed_in"
+    | "operator.signed_out"
+    | "operator.revoked"
+    | "operator.change_requested"
+    | "operator.change_confirmed"
+    | "operator.change_declined";
   readonly reason?: string | undefined;
   readonly data?: Readonly<Record<string, unknown>>;
   /** The actor. Default: the actor of the running work. */

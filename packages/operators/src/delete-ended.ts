@@ -1,11 +1,11 @@
 import type { Tx } from "@collections/database";
-import { OperatorSessionEntity, SignInLinkEntity, UsedFormEntity } from "./schema.ts";
+import { OperatorSessionEntity, SecondPersonRequestEntity, SignInLinkEntity, UsedFormEntity } from "./schema.ts";
 
 const KEEP_MS = 7 * 24 * 60 * 60_000;
 
 /**
- * Deletes links and sessions that expired a week ago, and forms that were used a week ago. The audit keeps the acts. Returns the
- * number of deleted rows.
+ * Deletes links, sessions and requests for a second person that expired a week ago, and forms that were used a week ago. The
+ * audit keeps the acts. Returns the number of deleted rows.
  *
  * @example
  * const deletedRows = await transaction(em, (tx) => deleteEndedSessions(tx, now));
@@ -14,5 +14,6 @@ export async function deleteEndedSessions(tx: Tx, now: Date): Promise<number> {
   const longAgo = { $lte: new Date(now.getTime() - KEEP_MS) };
   const links = await tx.nativeDelete(SignInLinkEntity, { expiresAt: longAgo });
   const sessions = await tx.nativeDelete(OperatorSessionEntity, { expiresAt: longAgo });
-  return links + sessions + (await tx.nativeDelete(UsedFormEntity, { usedAt: longAgo }));
+  const requests = await tx.nativeDelete(SecondPersonRequestEntity, { expiresAt: longAgo });
+  return links + sessions + requests + (await tx.nativeDelete(UsedFormEntity, { usedAt: longAgo }));
 }

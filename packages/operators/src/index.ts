@@ -21,4 +21,13 @@ export {
   signInByLink,
   usableSignInLink,
 } from "./sign-in-link.ts";
+export {
+  decideSecondPersonRequest,
+  isSameOperator,
+  requestSecondPerson,
+  type SecondPersonDecision,
+  secondPersonRequest,
+  type SecondPersonRequest,
+  waitingSecondPersonRequests,
+} from "./second-person.ts";
 export { useForm } from "./used-form.ts";

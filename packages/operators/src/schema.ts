@@ -53,6 +53,24 @@ export const UsedFormEntity = defineEntity({
   },
 });
 
+/** A change that waits for a second operator, or was decided. */
+export const SecondPersonRequestEntity = defineEntity({
+  name: "OperatorSecondPersonRequest",
+  schema: "operators",
+  tableName: "second_person_request",
+  properties: {
+    id: p.uuid().primary(),
+    /** The change. This package does not read it. */
+    change: p.json<Readonly<Record<string, unknown>>>(),
+    requestedBy: p.text(),
+    requestedAt: p.datetime().columnType("timestamptz"),
+    expiresAt: p.datetime().columnType("timestamptz"),
+    decidedBy: p.text().strictNullable(),
+    decidedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    isConfirmed: p.boolean().strictNullable(),
+  },
+});
+
 /** An action that concerns an operator's access. The table is append-only. */
 export const OperatorAuditEntryEntity = defineEntity({
   name: "OperatorAuditEntry",
@@ -71,14 +89,20 @@ export const OperatorAuditEntryEntity = defineEntity({
 });
 
 /**
- * The PostgreSQL schema `operators`: sign-in links, sessions, used forms, and the audit of access.
+ * The PostgreSQL schema `operators`: sign-in links, sessions, used forms, changes that wait for a second person, and the audit of access.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [operatorsSchema] });
  */
 export const operatorsSchema: PackageSchema = {
   name: "operators",
-  entities: [SignInLinkEntity, OperatorSessionEntity, UsedFormEntity, OperatorAuditEntryEntity],
+  entities: [
+    SignInLinkEntity,
+    OperatorSessionEntity,
+    UsedFormEntity,
+    SecondPersonRequestEntity,
+    OperatorAuditEntryEntity,
+  ],
   migrations: [
     {
       name: "0001",
@@ -137,9 +161,27 @@ export const operatorsSchema: PackageSchema = {
         `alter table operators.session add column lender_id uuid`,
       ],
     },
+    {
+      name: "0004",
+      statements: [
+        `create table operators.second_person_request (
+          id uuid primary key,
+          change jsonb not null,
+          requested_by text not null,
+          requested_at timestamptz not null,
+          expires_at timestamptz not null,
+          decided_by text,
+          decided_at timestamptz,
+          is_confirmed boolean,
+          check (num_nulls(decided_by, decided_at, is_confirmed) in (0, 3)),
+          check (not is_confirmed or lower(decided_by) <> lower(requested_by))
+        )`,
+        `create index on operators.second_person_request (expires_at)`,
+      ],
+    },
   ],
   appendOnly: ["operators.audit_entry"],
-  undistributed: ["sign_in_link", "session", "used_form", "audit_entry"].map((name) => ({
+  undistributed: ["sign_in_link", "session", "used_form", "second_person_request", "audit_entry"].map((name) => ({
     table: `operators.${name}`,
     as: "local",
     because: "operators work for all lenders",

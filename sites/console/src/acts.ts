@@ -1,5 +1,6 @@
 import type { UploadKind, UploadName } from "./reads/uploads.ts";
 import type { SentFile } from "./received-form.ts";
+import type { MoneyOrder } from "./reads/money-changes.ts";
 
 /** The outcome of a change: it was made, its object does not exist, or it was refused, with a sentence for people. */
 export type ActOutcome =
@@ -62,6 +63,17 @@ export interface ConsoleActs {
   readonly applyFile: (
     apply: UploadName & { readonly version: string; readonly reason: string },
   ) => Promise<ActOutcome>;
+  /**
+   * Records a payout, or reverses or moves a payment. If a second operator has to confirm the change, asks for that and
+   * returns `waiting`.
+   */
+  readonly changeMoney: (
+    order: MoneyOrder,
+  ) => Promise<ActOutcome | { readonly kind: "waiting"; readonly requestId: string }>;
+  /** Confirms a change for which another operator has asked, and makes it. */
+  readonly confirmRequest: (requestId: string) => Promise<ActOutcome>;
+  /** Declines a change, or withdraws the operator's own request. */
+  readonly declineRequest: (requestId: string) => Promise<ActOutcome>;
 }
 
 /** The changes that a lender's staff may ask for. The service restricts them to the lender. */

@@ -10,6 +10,15 @@ import type {
   ReconciliationsSearch,
   ReconciliationView,
 } from "./reads/reconciliations.ts";
+import type {
+  MoneyOrder,
+  MoneyRehearsal,
+  MoneyRequest,
+  MoneyRequestView,
+  PayableView,
+  PaymentName,
+  PaymentView,
+} from "./reads/money-changes.ts";
 import type { SystemPage } from "./reads/system.ts";
 import type { Download, UploadKind, UploadName, UploadsPage, UploadView } from "./reads/uploads.ts";
 
@@ -44,6 +53,16 @@ export interface ConsoleDesk {
   readonly reconciliation: (search: DifferencesSearch) => Promise<ReconciliationView | undefined>;
   /** Returns a page of the payouts that are due. */
   readonly money: (search: MoneySearch) => Promise<MoneyPage>;
+  /** Returns a payment. Undefined if there is no such payment. */
+  readonly payment: (name: PaymentName) => Promise<PaymentView | undefined>;
+  /** Returns what can be paid out to a field partner. Undefined for an unknown id. */
+  readonly payable: (fieldPartnerId: string) => Promise<PayableView | undefined>;
+  /** Finds out what a change of money would do, and changes nothing. */
+  readonly rehearsal: (order: MoneyOrder) => Promise<MoneyRehearsal>;
+  /** Returns the changes that wait for a second operator, newest first. */
+  readonly moneyRequests: () => Promise<readonly MoneyRequest[]>;
+  /** Returns a change that waits for a second operator, or was decided. Undefined for an unknown id. */
+  readonly moneyRequest: (requestId: string) => Promise<MoneyRequestView | undefined>;
   /** Returns the versions, and a report of `doctor` that all pages share. */
   readonly system: () => Promise<SystemPage>;
   /** Returns a page of the audit, newest first. */

@@ -84,3 +84,5 @@ export type ConsoleRoute = PublicRoute | RouteForRoles | RouteForLenders;
 export const EVERYBODY: readonly ConsoleRole[] = ["viewer", "operator", "money"];
 /** The roles that change cases, deliveries and field partners. */
 export const OPERATORS: readonly ConsoleRole[] = ["operator"];
+/** The role that pays out, reverses and moves payments. */
+export const MONEY: readonly ConsoleRole[] = ["money"];

@@ -13,6 +13,7 @@ import { ASSIGN_ROUTES } from "./routes/assign-case.ts";
 import { CASE_ORDER_ROUTES } from "./routes/case-orders.ts";
 import { CONNECTION_ROUTES } from "./routes/connection.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
+import { MONEY_ROUTES } from "./routes/money-changes.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PAYMENT_ROUTES } from "./routes/payments.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
@@ -129,8 +130,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     method: "get",
     path: "/money",
     roles: EVERYBODY,
-    async answer({ desk, home, query }) {
-      return { page: moneyPage(home, await desk.money(moneySearchOf(query))) };
+    async answer({ desk, home, operator, query }) {
+      return { page: moneyPage(home, await desk.money(moneySearchOf(query)), operator) };
     },
   },
   {
@@ -169,4 +170,5 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,
   ...UPLOAD_ROUTES,
+  ...MONEY_ROUTES,
 ];

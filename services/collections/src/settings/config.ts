@@ -25,6 +25,7 @@ import {
 } from "./otp-settings.ts";
 import { PROXY_HEADERS, type ProxyHeader } from "./proxy-header.ts";
 import { parseRateLimits, type RateLimits } from "./rate-limits.ts";
+import { secondPersonAbove, type SecondPersonLimits } from "./second-person.ts";
 import {
   documentationUrl,
   duration,
@@ -68,6 +69,8 @@ export interface Config {
   hasConsole: boolean;
   /** The OpenID Connect provider by which operators sign in to the console; undefined if there is none. */
   consoleOidc: ConsoleOidcSettings | undefined;
+  /** The amounts above which a second person confirms a change in the console; undefined if no change needs one. */
+  secondPersonAbove: SecondPersonLimits | undefined;
   /**
    * The start of the URL of each documentation page, without a slash at the end. It is a path if `DOCUMENTATION_URL` is
    * not set: the service then serves the pages below `publicBasePath`.
@@ -162,6 +165,7 @@ const settings = z.object({
   CONSOLE_OIDC_SCOPE: oidcScope,
   CONSOLE_OIDC_ROLES_CLAIM: oidcClaim("roles"),
   CONSOLE_OIDC_NAME_CLAIM: oidcClaim("email"),
+  CONSOLE_SECOND_PERSON_ABOVE: secondPersonAbove,
   DOCUMENTATION_URL: documentationUrl,
   OUTBOUND_ALLOW: z
     .string()
@@ -265,6 +269,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     publicUrl: value.PUBLIC_URL,
     hasConsole: value.CONSOLE === undefined ? isSandbox(value.ENVIRONMENT) : value.CONSOLE === "on",
     consoleOidc: consoleOidc(value),
+    secondPersonAbove: value.CONSOLE_SECOND_PERSON_ABOVE,
     documentationUrl: value.DOCUMENTATION_URL ?? value.PUBLIC_BASE_PATH,
     outboundAllow: value.OUTBOUND_ALLOW,
     webhookLadder: value.WEBHOOK_LADDER,

@@ -176,8 +176,9 @@ function isUnavailable(error: unknown): boolean {
 function causeOf(error: unknown): { readonly cause?: string } {
   const messages: string[] = [];
   for (let one = error; one instanceof Error; one = one.cause) {
-    const { code, error: said } = one as { code?: unknown; error?: unknown };
-    messages.push([one.message, code, said].filter((part) => typeof part === "string" && part !== "").join(", "));
+    const { code, error: said, status } = one as { code?: unknown; error?: unknown; status?: unknown };
+    const parts = [one.message, code, said, typeof status === "number" ? `status ${status}` : undefined];
+    messages.push(parts.filter((part) => typeof part === "string" && part !== "").join(", "));
   }
   return messages.length === 0 ? {} : { cause: messages.join(": ") };
 }

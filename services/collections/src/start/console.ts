@@ -33,6 +33,15 @@ import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
 import { pageOfMoney } from "../desk/money/money-due.ts";
 import { pageOfPayments } from "../desk/money/payments.ts";
 import { pageOfReconciliations, reconciliationPage } from "../desk/money/reconciliations.ts";
+import { payableFromDesk, paymentFromDesk, rehearseChange } from "../desk/money/changes.ts";
+import {
+  changeOrRequest,
+  confirmRequest,
+  declineRequest,
+  type MoneyDesk,
+  requestNamed,
+  waitingRequests,
+} from "../desk/money/requests.ts";
 import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
 import { createProviderAccess } from "./console-provider.ts";
@@ -47,6 +56,9 @@ import {
   uploadsOfChosen,
 } from "../desk/files/uploads.ts";
 import { receiveUpload } from "../http/receive-upload.ts";
+
+/** What the reads and the changes of a person need. */
+type DeskActing = UploadActing & MoneyDesk;
 
 /** Returns the operators' console with the reads and the changes of the command line. */
 export function createConsole(app: App): RequestHandler {
@@ -104,14 +116,15 @@ async function withLenderCode<Signed extends { readonly lenderId: string | null 
  * Returns what reads and changes need. This is the only place that decides which lenders a person sees: an operator all of
  * them, and a lender's staff their own.
  */
-function actingIn({ database, config, vault }: App, { lenderCode }: ConsoleOperator): UploadActing {
+function actingIn({ database, config, vault }: App, { name, lenderCode }: ConsoleOperator): DeskActing {
   const em = () => database.em();
   const ownLender = async (code: string) => [await lenderByCode(em(), code)].filter((lender) => lender !== undefined);
   const lenders = () => (lenderCode === null ? listLenders(em()) : ownLender(lenderCode));
-  return { em, environment: config.environment, vault, lenders };
+  const { environment, secondPersonAbove: limits } = config;
+  return { em, environment, vault, lenders, operator: name, limits };
 }
 
-function actsOf(acting: UploadActing, { name }: ConsoleOperator): ConsoleActs {
+function actsOf(acting: DeskActing, { name }: ConsoleOperator): ConsoleActs {
   const asOperator = <T>(work: () => T): T => actingAs(`operator:${name}`, work);
   return {
     assignCase: (order) => asOperator(() => assignFromDesk(acting, order)),
@@ -122,10 +135,13 @@ function actsOf(acting: UploadActing, { name }: ConsoleOperator): ConsoleActs {
     storeFile: (upload) => asOperator(() => storeFileFromDesk(acting, upload)),
     checkFile: (check) => asOperator(() => checkFileFromDesk(acting, check)),
     applyFile: (apply) => asOperator(() => applyFileFromDesk(acting, apply)),
+    changeMoney: (order) => asOperator(() => changeOrRequest(acting, order)),
+    confirmRequest: (requestId) => asOperator(() => confirmRequest(acting, requestId)),
+    declineRequest: (requestId) => asOperator(() => declineRequest(acting, requestId)),
   };
 }
 
-function deskOf(acting: UploadActing, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
+function deskOf(acting: DeskActing, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
   const { em, lenders } = acting;
   return {
     figures: async (code) => figuresOfChosen(em(), await lenders(), { code, now: new Date() }),
@@ -159,6 +175,11 @@ function deskOf(acting: UploadActing, { lenderCode: staffOf }: ConsoleOperator):
     lenders: (after) => pageOfLenders(em(), after),
     lender: (code, before) => lenderOf(em(), code, before),
     money: (search) => pageOfMoney(em(), search),
+    payment: (name) => paymentFromDesk(acting, name),
+    payable: (fieldPartnerId) => payableFromDesk(acting, fieldPartnerId),
+    rehearsal: (order) => rehearseChange(acting, order),
+    moneyRequests: () => waitingRequests(acting),
+    moneyRequest: (requestId) => requestNamed(acting, requestId),
     async audit(search) {
       const { entries, next } = await pageOfAudit(em(), search);
       return {

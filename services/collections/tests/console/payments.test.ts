@@ -34,7 +34,7 @@ async function confirm(by: typeof lender, loan: string, reference: string): Prom
 }
 
 function referencesIn({ text }: ConsoleAnswer): string[] {
-  return [...text.matchAll(/<th scope="row">\s*((?:UTR|RV)-\w+)/g)].map(([, reference]) => reference!);
+  return [...text.matchAll(/<th scope="row">\s*(?:<a [^>]+>)?((?:UTR|RV)-\w+)/g)].map(([, reference]) => reference!);
 }
 
 function nextIn({ text }: ConsoleAnswer): string {

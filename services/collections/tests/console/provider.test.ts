@@ -1,11 +1,11 @@
-import { actsOnOperators, openOperatorSessions, revokeOperator } from "@collections/operators";
-import { transaction } from "@collections/database";
+import { actsOnOperators, openOperatorSessions } from "@collections/operators";
 import { afterFile } from "@collections/testing";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { startHttpServer } from "../../src/start/http-server.ts";
+import { commandsInProcess } from "../fixtures/commands.ts";
 import { startTestService, testApp, type TestService } from "../fixtures/fixture.ts";
 import {
   aScriptedBrowser,
@@ -135,8 +135,11 @@ describe("a sign-in by the provider", () => {
     expect(await browser.send(`${service.url}/console`)).toMatchObject({ status: 401 });
     await browser.send(await callback(browser));
     expect(await browser.send(`${service.url}/console`)).toMatchObject({ status: 200 });
-    const [open] = await openSessions();
-    await transaction(service.app.database.em(), (tx) => revokeOperator(tx, { name: open!.name }, new Date()));
+    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+    const { operators } = (await cli.json("operator", "list")) as { operators: { name: string }[] };
+    const { name } = operators[0]!;
+    expect(name).toBe(`${ASHA_NAME} ${new URL(provider.issuer).host}`);
+    expect(await cli.json("operator", "revoke", name)).toMatchObject({ name, links: 0 });
     expect(await browser.send(`${service.url}/console`)).toMatchObject({ status: 401 });
   });
 
@@ -317,6 +320,28 @@ describe("a callback signs nobody in", () => {
       text: expect.stringContaining("does not answer as expected") as string,
     });
   });
+});
+
+test("the log has the cause of a refusal, and no token, code or claim", async () => {
+  const other = await serverWith({ CONSOLE_OIDC_CLIENT_SECRET: "another secret" });
+  const warned = [service, other].map(({ app }) => vi.spyOn(app.log, "warn"));
+  const browser = aScriptedBrowser();
+  const url = await callback(browser, { subject: "s-asha" }, other);
+  expect(await refusedAnswer(browser, url)).toMatchObject({ status: 403 });
+  for (const subject of ["s-none", "s-unverified"]) {
+    const person = aScriptedBrowser();
+    await person.send(await callback(person, { subject }));
+  }
+  const second = aScriptedBrowser();
+  const answered = await callback(second);
+  provider.alter = (claims) => (claims["nonce"] = "x");
+  await second.send(answered);
+  const lines = warned.flatMap(({ mock }) => mock.calls.map((call) => JSON.stringify(call)));
+  expect(lines.join("\n")).toMatch(/no_role[^]*no_name[^]*nonce[^]*status 401/);
+  const secrets = [url, answered].flatMap((one) => [...new URL(one).searchParams.values()].slice(0, 2));
+  for (const secret of [...secrets, "bank.example", "another secret", "eyJ"]) {
+    expect({ secret, isLogged: lines.some((line) => line.includes(secret)) }).toEqual({ secret, isLogged: false });
+  }
 });
 
 describe("a service whose provider is away", () => {

@@ -1,6 +1,6 @@
 import { CONSOLE_ROLES, CONSOLE_ROUTES, type ConsoleRole } from "@collections/console";
 import { publicId, transaction } from "@collections/database";
-import { OPERATOR_ROLES, revokeOperator } from "@collections/operators";
+import { OPERATOR_ROLES, requestSecondPerson, revokeOperator } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
@@ -38,6 +38,7 @@ beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   const lender = await aLender(service);
   await lender.importCases([aRow("LN-1")]);
+  await lender.confirm("LN-1", { amount: 100, reference: "UTR1", paidAt: new Date().toISOString(), mode: "upi" });
   const { pool } = service.app.database;
   const { rows } = await pool.query<{ id: string }>("select id from webhooks.delivery limit 1");
   params = {
@@ -45,6 +46,8 @@ beforeAll(async () => {
     ":lender": lender.code,
     ":loan": "LN-1",
     ":run": await aReconciliation(lender),
+    ":reference": "UTR1",
+    ":request": publicId("req", await aRequest()),
     ":event": publicId("evt", rows[0]!.id),
     ":person": publicId("fp", (await aFieldPartner(service)).id),
     ":upload": await anUpload(service, lender.code, { hasRejected: true }),
@@ -62,6 +65,14 @@ beforeAll(async () => {
     "another lender's staff": await aLenderVisitor(service, (await aLender(service)).code),
   };
 });
+
+/** Makes a change of another operator wait for a second person. */
+async function aRequest(): Promise<string> {
+  const order = { kind: "move", lenderCode: "NONE", loan: "LN-1", reference: "UTR1", toLoan: "LN-2", note: "Asked" };
+  const asked = { requestedBy: "Lata", change: order };
+  const em = service.app.database.em();
+  return (await transaction(em, (tx) => requestSecondPerson(tx, asked, new Date()))).id;
+}
 
 async function aRevokedVisitor(): Promise<Visitor> {
   const visitor = await aSignedInVisitor(service, OPERATOR_ROLES, "Lata");

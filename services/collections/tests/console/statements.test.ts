@@ -1,5 +1,6 @@
 import { CONSOLE_ROUTES } from "@collections/console";
-import { publicId } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import { requestSecondPerson } from "@collections/operators";
 import { beforeAll, expect, test } from "vitest";
 import { queriesDuring } from "../database/fixtures/sent-statements.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -19,6 +20,9 @@ let caseId: string;
 let story: { readonly loan: string; readonly caseId: string; readonly visitId: string };
 const reference = "UTR402812345678";
 let uploadPath: string;
+let paymentPath: string;
+let reversal: string;
+let requestPath: string;
 
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
@@ -42,15 +46,26 @@ beforeAll(async () => {
   await staff.get("/console");
   runPath = `/console/reconciliations/ACME/${await aReconciliation(setup.lender, story.loan)}`;
   uploadPath = `/console/uploads/ACME/${await anUpload(service, "ACME", { hasRejected: true })}`;
+  const daysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString();
+  await setup.lender.confirm(story.loan, { amount: 100, reference: "UTR1", paidAt: daysAgo, mode: "upi" });
+  paymentPath = `/console/money/payments/ACME/${story.loan}/UTR1`;
+  const order = { kind: "reversal", lenderCode: "ACME", loan: story.loan, reference: "UTR1", because: "bounced" };
+  const at = { reversalReference: "RV-1", reversedAt: new Date().toISOString() };
+  reversal = new URLSearchParams({ ...order, ...at }).toString();
+  const asked = { requestedBy: "Lata", change: { ...order, ...at, amount: "", note: "" } };
+  const request = await transaction(service.app.database.em(), (tx) => requestSecondPerson(tx, asked, new Date()));
+  requestPath = `/console/money/requests/${publicId("req", request.id)}`;
 });
 
 /**
  * The most queries that a page sends for one lender, with the query for the session. The dry run of a move is not counted:
- * it makes the move, and rolls it back.
+ * it makes the move, and rolls it back. A page with the dry run of a change of money has a limit of its own.
  */
 const MOST = 8;
+/** A dry run sends the queries of the change, and rolls them back. */
+const REHEARSED = 60;
 
-const PAGES: readonly [name: string, path: () => string][] = [
+const PAGES: readonly [name: string, path: () => string, most?: number][] = [
   ["Audit", () => "/console/audit"],
   ["Today", () => "/console"],
   ["a case", () => casePath],
@@ -84,19 +99,29 @@ const PAGES: readonly [name: string, path: () => string][] = [
   ["Reversals", () => "/console/payments?kind=reversals"],
   ["Reconciliations", () => "/console/reconciliations"],
   ["a reconciliation", () => runPath],
+  ["a payout", () => personPath.replace("field-partners", "money/payouts")],
+  ["a payment", () => paymentPath],
+  ["the requests", () => "/console/money/requests"],
+  ["a request", () => requestPath, REHEARSED],
+  ["the effects of a reversal", () => `/console/money/changes?${reversal}`, REHEARSED],
 ];
 
+/** Pages that only lead to another page. */
+const LEADING = new Set(["/money/payments"]);
+
 test("every page is counted", () => {
-  const pages = CONSOLE_ROUTES.filter(({ method, roles }) => method === "get" && roles !== "none");
+  const pages = CONSOLE_ROUTES.filter(
+    ({ method, path, roles }) => method === "get" && roles !== "none" && !LEADING.has(path),
+  );
   const counted = new Set(PAGES.flatMap(([, path]) => routesOf(path())));
   expect(pages.filter((page) => !counted.has(page)).map(({ path }) => path)).toEqual([]);
 });
 
-test.each(PAGES)("the page of %s sends at most eight queries", async (_, path) => {
+test.each(PAGES)("the page of %s sends at most eight queries", async (_, path, most = MOST) => {
   const reads = await readsDuring(async () => {
     expect(await visitor.get(path())).toMatchObject({ status: 200 });
   });
-  expect(reads.length, reads.join("\n")).toBeLessThanOrEqual(MOST);
+  expect(reads.length, reads.join("\n")).toBeLessThanOrEqual(most);
 });
 
 test("a page of a lender's staff sends at most eight queries", async () => {

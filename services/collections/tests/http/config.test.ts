@@ -1,3 +1,4 @@
+import { currency } from "@collections/money";
 import { afterFile } from "@collections/testing";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { InvalidConfigError, readConfig } from "../../src/settings/config.ts";
 import { parseDuration } from "../../src/settings/setting-readers.ts";
 import { developmentMasterKey } from "../../src/settings/local-data.ts";
+import { needsSecondPerson } from "../../src/settings/second-person.ts";
 import { runService } from "../fixtures/processes.ts";
 
 /** Returns the problems that `readConfig` reports for these settings. */
@@ -50,6 +52,11 @@ const mistakes: [string, string, string][] = [
   ["PUBLIC_URL", "desk.example", "PUBLIC_URL takes an origin such as https://desk.example"],
   ["PUBLIC_URL", "https://desk.example/x", "PUBLIC_URL takes an origin without a path: PUBLIC_BASE_PATH is added"],
   ["CONSOLE", "yes", "CONSOLE must be one of on, off"],
+  ...["50000", "INR:", "INR:1,INR:2", "XXX:1", "INR:1.001", "inr:1", "INR:-1"].map((text): [string, string, string] => [
+    "CONSOLE_SECOND_PERSON_ABOVE",
+    text,
+    `CONSOLE_SECOND_PERSON_ABOVE takes one amount for each currency, such as INR:50000,USD:500.50; got "${text.split(",").at(-1)}"`,
+  ]),
   ["PUBLIC_BASE_PATH", "/a/", "PUBLIC_BASE_PATH must be a path such as /collections, without a slash at the end"],
   ["DOCUMENTATION_URL", "docs.lender.example", "DOCUMENTATION_URL takes a URL such as https://docs.lender.example"],
   [
@@ -220,6 +227,19 @@ describe("a provider of the console", () => {
   ])("is refused with %s=%j", (name, value, problem) => {
     expect(problemsOf({ ...provider, [name]: value })).toEqual([`${name} ${problem}`]);
   });
+});
+
+test("a currency without a limit needs a second person for every amount", () => {
+  expect(readConfig({}).secondPersonAbove).toBeUndefined();
+  const { secondPersonAbove: limits } = readConfig({ CONSOLE_SECOND_PERSON_ABOVE: "INR:50000, USD:500.50,JPY:0" });
+  const needs = (code: string, amountMinor: bigint) =>
+    needsSecondPerson(limits, { currency: currency(code), amountMinor });
+  expect([needs("INR", 5_000_000n), needs("INR", 5_000_001n)]).toEqual([false, true]);
+  expect([needs("USD", 50_050n), needs("USD", 50_051n), needs("JPY", 1n)]).toEqual([false, true, true]);
+  expect([needs("EUR", 1n), needsSecondPerson(undefined, { currency: currency("EUR"), amountMinor: 1n })]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 test("the URL of the documentation is DOCUMENTATION_URL, or the path PUBLIC_BASE_PATH without it", () => {

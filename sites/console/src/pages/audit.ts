@@ -10,7 +10,7 @@ export function auditSearchOf(query: URLSearchParams): AuditSearch {
   };
   return {
     act: matching("act", /^[a-z_.]{1,60}$/),
-    by: matching("by", /^[^\p{Cc}]{1,80}$/u),
+    by: matching("by", /^[^\p{Cc}]{1,200}$/u),
     before: matching("before", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
   };
 }
@@ -24,7 +24,7 @@ export function auditPage(home: string, search: AuditSearch, { entries, next }: 
         <label for="act">Act</label>
         <input id="act" name="act" placeholder="case. or contact.revealed" value="${search.act ?? ""}" />
         <label for="by">Operator</label>
-        <input id="by" name="by" maxlength="80" value="${search.by ?? ""}" />
+        <input id="by" name="by" maxlength="200" value="${search.by ?? ""}" />
         <button type="submit" class="plain">Show</button>
       </form>
       ${entries.length === 0 ? html`<p role="status">No entry matches.</p>` : listOf(entries)}

@@ -1,7 +1,9 @@
+import type { ConsoleOperator } from "../access.ts";
 import { html } from "../html.ts";
 import { listTable, nextPage } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { personPath } from "../paths.ts";
+import { findPaymentForm, payoutPath } from "./money-changes.ts";
 import type { MoneyPage, MoneySearch } from "../reads/money.ts";
 import { amountsText, countText, words } from "../words.ts";
 
@@ -10,8 +12,10 @@ export function moneySearchOf(query: URLSearchParams): MoneySearch {
   return { dueAfter: query.get("dueAfter")?.trim().slice(0, 200) || undefined };
 }
 
-/** The payouts that are due. */
-export function moneyPage(home: string, { due, dueNext }: MoneyPage): PageContent {
+/** The payouts that are due. With the role `money`, the forms for payouts, reversals and moves. */
+export function moneyPage(home: string, page: MoneyPage, operator: ConsoleOperator): PageContent {
+  const mayChange = operator.roles.includes("money");
+  const { due, dueNext } = page;
   const at = { home, path: "/money" };
   return {
     title: "Money",
@@ -31,10 +35,26 @@ export function moneyPage(home: string, { due, dueNext }: MoneyPage): PageConten
             },
             { label: "State", cell: ({ state }) => html`<span class="state">${words(state)}</span>` },
             { label: "Earnings", isNumber: true, cell: ({ lines }) => countText(lines) },
-            { label: "Amount", isNumber: true, cell: (one) => amountsText([one]) },
+            {
+              label: "Amount",
+              isNumber: true,
+              cell: (one) =>
+                mayChange
+                  ? html`<a href="${home}${payoutPath(one.fieldPartnerId)}">${amountsText([one])}</a>`
+                  : amountsText([one]),
+            },
           ],
         })}
         ${dueNext === null ? "" : nextPage(at, { dueAfter: dueNext }, "Next page of payouts")}
-      </section>`,
+      </section>
+      ${
+        mayChange
+          ? html`<section class="panel">
+              <h2>Reverse or move a payment</h2>
+              ${findPaymentForm(home, page.lenderCodes)}
+              <p><a href="${home}/money/requests">Changes that wait for a second person</a></p>
+            </section>`
+          : ""
+      }`,
   };
 }

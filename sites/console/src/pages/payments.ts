@@ -1,7 +1,9 @@
-import { html } from "../html.ts";
+import type { ConsoleOperator } from "../access.ts";
+import { type Html, html } from "../html.ts";
 import { choices, type Column, lenderField, listTable, nextPage, queryText } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath } from "../paths.ts";
+import { paymentPath } from "./money-changes.ts";
 import type { PaymentsPage, PaymentsSearch } from "../reads/payments.ts";
 import { amountsText, words } from "../words.ts";
 
@@ -27,7 +29,11 @@ export function paymentsSearchOf(query: URLSearchParams): PaymentsSearch {
 }
 
 /** The payments or the reversals of a lender, the latest first. */
-export function paymentsPage(home: string, { until }: PaymentsSearch, page: PaymentsPage): PageContent {
+export function paymentsPage(
+  home: string,
+  { until }: PaymentsSearch,
+  { page, operator }: { readonly page: PaymentsPage; readonly operator: ConsoleOperator },
+): PageContent {
   const { lenderCodes, lenderCode, kind, rows, timeZone, next } = page;
   const at = { home, path: "/payments" };
   const kept = { lender: lenderCode, until };
@@ -60,7 +66,7 @@ export function paymentsPage(home: string, { until }: PaymentsSearch, page: Paym
               ? "No payment was taken back."
               : "No payment was booked.",
         columns: [
-          { label: "Reference", cell: ({ reference }) => reference },
+          { label: "Reference", cell: (row) => referenceOf(home, page, { row, operator }) },
           {
             label: "Loan",
             cell: ({ sourceLoanNumber: loan }) => html`<a href="${home}${casePath(lenderCode!, loan)}">${loan}</a>`,
@@ -73,4 +79,15 @@ export function paymentsPage(home: string, { until }: PaymentsSearch, page: Paym
       })}
       ${next === null ? "" : nextPage(at, { ...kept, kind: isReversals ? kind : undefined, before: next }, "Earlier")}`,
   };
+}
+
+/** Returns the reference of a row, with a link to the forms that reverse and move a payment if the operator may use them. */
+function referenceOf(
+  home: string,
+  { lenderCode, kind }: PaymentsPage,
+  { row, operator }: { readonly row: Row; readonly operator: ConsoleOperator },
+): Html | string {
+  const { sourceLoanNumber: loan, reference } = row;
+  if (kind !== "payments" || !operator.roles.includes("money") || operator.lenderCode !== null) return reference;
+  return html`<a href="${home}${paymentPath({ lenderCode: lenderCode!, loan, reference })}">${reference}</a>`;
 }

@@ -5,6 +5,8 @@ export interface MoneySearch {
 
 /** A page of the payouts that are due. */
 export interface MoneyPage {
+  /** The codes of all lenders, sorted. */
+  readonly lenderCodes: readonly string[];
   readonly due: readonly {
     readonly fieldPartnerId: string;
     readonly displayName: string;

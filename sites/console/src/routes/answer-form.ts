@@ -8,7 +8,8 @@ import type { RouteAnswer, SignedInVisit } from "../route.ts";
 export interface SentForm {
   /** Why the typed values cannot be used; undefined if they can. */
   readonly problem: string | undefined;
-  readonly perform: () => Promise<ActOutcome>;
+  /** Makes the change, or leads to the page on which it goes on. */
+  readonly perform: () => Promise<ActOutcome | { readonly kind: "continues"; readonly at: string }>;
   /** The page with the form, the typed values and the problem. */
   readonly again: (problem: string) => Promise<PageContent> | PageContent;
   /** The path to which the operator is redirected after the change. Its query tells the page to confirm the change. */
@@ -31,6 +32,7 @@ export async function answerForm(
   const outcome = await perform();
   if (outcome.kind === "not_found")
     return { page: messagePage("Not found", "It does not exist any more."), status: 404 };
+  if (outcome.kind === "continues") return { redirectTo: outcome.at };
   if (outcome.kind === "refused") return { page: await again(outcome.detail), status: 422 };
   return { redirectTo: doneAt };
 }

@@ -15,9 +15,9 @@ export const PAYMENT_ROUTES: readonly ConsoleRoute[] = [
     path: "/payments",
     roles: EVERYBODY,
     isForLenders: true,
-    async answer({ desk, home, query }) {
+    async answer({ desk, home, operator, query }) {
       const search = paymentsSearchOf(query);
-      return { page: paymentsPage(home, search, await desk.payments(search)) };
+      return { page: paymentsPage(home, search, { page: await desk.payments(search), operator }) };
     },
   },
   {

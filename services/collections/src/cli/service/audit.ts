@@ -92,8 +92,8 @@ function readAct(text: string): string {
 }
 
 function readOperator(text: string): string {
-  if (/^[^\p{Cc}]{1,80}$/u.test(text)) return text;
-  throw new InvalidArgumentError("Expected the name of a system user, of 1 to 80 characters.");
+  if (/^[^\p{Cc}]{1,200}$/u.test(text)) return text;
+  throw new InvalidArgumentError("Expected the name of a system user, of 1 to 200 characters.");
 }
 
 function readCursor(text: string): string {

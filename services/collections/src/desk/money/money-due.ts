@@ -1,5 +1,6 @@
 import { type EntityManager, parsePublicId, publicId } from "@collections/database";
 import { payoutsDue } from "@collections/flows";
+import { listLenders } from "@collections/lenders";
 import { payable } from "./payable.ts";
 
 const PAGE_SIZE = 50;
@@ -7,7 +8,7 @@ const PAGE_SIZE = 50;
 const MOST_SEARCHES = 1;
 
 /**
- * Returns a page of the payouts that are due. `dueAfter` is the public id of the field partner after whom the page begins.
+ * Returns a page of the payouts that are due, and the codes of all lenders. `dueAfter` is the public id of the field partner after whom the page begins.
  */
 export async function pageOfMoney(em: EntityManager, { dueAfter }: { readonly dueAfter?: string | undefined }) {
   const { due, next } = await payoutsDue(em, {
@@ -15,7 +16,9 @@ export async function pageOfMoney(em: EntityManager, { dueAfter }: { readonly du
     limit: PAGE_SIZE,
     mostSearches: MOST_SEARCHES,
   });
+  const lenders = await listLenders(em);
   return {
+    lenderCodes: lenders.map(({ code }) => code),
     due: due.flatMap(({ fieldPartner, credited }) =>
       payable(credited, new Map()).map(({ currency, amount, lines }) => ({
         fieldPartnerId: publicId("fp", fieldPartner.id),

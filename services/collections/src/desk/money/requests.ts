@@ -1,0 +1,94 @@
+import { parsePublicId, publicId, transaction } from "@collections/database";
+import {
+  decideSecondPersonRequest,
+  isSameOperator,
+  requestSecondPerson,
+  secondPersonRequest,
+  type SecondPersonRequest,
+  waitingSecondPersonRequests,
+} from "@collections/operators";
+import { needsSecondPerson, type SecondPersonLimits } from "../../settings/second-person.ts";
+import type { Acting, DeskOutcome } from "../acts.ts";
+import { changeFromDesk, type MoneyOrder, rehearseChange } from "./changes.ts";
+
+/** The operator who asks or decides, and the amounts above which a second person confirms. */
+export interface MoneyDesk extends Acting {
+  readonly operator: string;
+  readonly limits: SecondPersonLimits | undefined;
+}
+
+/** Makes a change, or asks a second person for it if its amount is above the limit. */
+export async function changeOrRequest(
+  desk: MoneyDesk,
+  order: MoneyOrder,
+): Promise<DeskOutcome | { readonly kind: "waiting"; readonly requestId: string }> {
+  if (desk.limits === undefined) return changeFromDesk(desk, order);
+  const rehearsal = await rehearseChange(desk, order);
+  if (rehearsal.kind !== "possible") return rehearsal;
+  if (!needsSecondPerson(desk.limits, rehearsal)) return changeFromDesk(desk, rehearsal.order);
+  const change = { ...rehearsal.order };
+  const asked = { requestedBy: desk.operator, change };
+  const { id } = await transaction(desk.em(), (tx) => requestSecondPerson(tx, asked, new Date()));
+  return { kind: "waiting", requestId: publicId("req", id) };
+}
+
+/** Returns the requests that wait for a second person. */
+export async function waitingRequests({ em, operator }: MoneyDesk) {
+  return (await waitingSecondPersonRequests(em(), new Date())).map((one) => shownRequest(one, operator));
+}
+
+/** Returns a request, with the effects that its change would have now if it waits. Undefined for an unknown id. */
+export async function requestNamed(desk: MoneyDesk, given: string) {
+  const id = parsePublicId("req", given);
+  const found = id === undefined ? undefined : await secondPersonRequest(desk.em(), id);
+  if (!found) return undefined;
+  const shown = shownRequest(found, desk.operator);
+  return { ...shown, rehearsal: shown.state === "waiting" ? await rehearseChange(desk, shown.order) : undefined };
+}
+
+/** Confirms the change of another operator, and makes it. The change must still be possible. */
+export async function confirmRequest(desk: MoneyDesk, given: string): Promise<DeskOutcome> {
+  const found = await requestNamed(desk, given);
+  if (!found) return { kind: "not_found" };
+  if (found.isOwn) return refused("You have asked for this change: another operator with the role money confirms it.");
+  const { rehearsal, order, requestedBy } = found;
+  if (rehearsal?.kind === "refused") return rehearsal;
+  const decided = await decide(desk, given, true);
+  return decided ? changeFromDesk(desk, order, requestedBy) : ENDED;
+}
+
+/** Declines the change of another operator, or withdraws the operator's own request. */
+export async function declineRequest(desk: MoneyDesk, given: string): Promise<DeskOutcome> {
+  return (await decide(desk, given, false)) ? { kind: "done" } : ENDED;
+}
+
+async function decide({ em, operator: by }: MoneyDesk, given: string, isConfirmed: boolean) {
+  const id = parsePublicId("req", given);
+  if (id === undefined) return undefined;
+  return transaction(em(), (tx) => decideSecondPersonRequest(tx, { id, by, isConfirmed }, new Date()));
+}
+
+function shownRequest(request: SecondPersonRequest, operator: string) {
+  const { id, change, requestedBy, requestedAt, expiresAt, decidedBy } = request;
+  return {
+    requestId: publicId("req", id),
+    order: change as unknown as MoneyOrder,
+    requestedBy,
+    requestedAt: requestedAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+    decidedBy,
+    state: stateOf(request),
+    isOwn: isSameOperator(requestedBy, operator),
+  };
+}
+
+function stateOf({ isConfirmed, expiresAt }: SecondPersonRequest) {
+  if (isConfirmed !== null) return isConfirmed ? ("confirmed" as const) : ("declined" as const);
+  return expiresAt <= new Date() ? ("expired" as const) : ("waiting" as const);
+}
+
+const ENDED = refused("The request has ended: it was confirmed or declined, or it has expired.");
+
+function refused(detail: string) {
+  return { kind: "refused" as const, detail };
+}

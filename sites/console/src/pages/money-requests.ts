@@ -1,0 +1,102 @@
+import { type Html, html } from "../html.ts";
+import { factList, listTable } from "../list-parts.ts";
+import type { PageContent } from "../page.ts";
+import type { MoneyOrder, MoneyRequest, MoneyRequestView } from "../reads/money-changes.ts";
+import { words } from "../words.ts";
+import { backPath, CHANGE_TITLES } from "./money-changes.ts";
+
+const REQUESTS = "/money/requests";
+
+/** The changes that wait for a second operator. */
+export function requestsPage(home: string, requests: readonly MoneyRequest[]): PageContent {
+  return {
+    title: "Requests",
+    section: "Money",
+    main: html`<h1>Requests for a second person</h1>
+      ${listTable({
+        label: "Requests",
+        items: requests,
+        none: "No change waits for a second person.",
+        columns: [
+          {
+            label: "Change",
+            cell: ({ requestId, order }) =>
+              html`<a href="${home}${requestPath(requestId)}">${CHANGE_TITLES[order.kind]}: ${order.reference}</a>`,
+          },
+          { label: "Asked for by", cell: ({ requestedBy }) => requestedBy },
+          { label: "Asked for at", cell: ({ requestedAt }) => requestedAt },
+          { label: "Expires at", cell: ({ expiresAt }) => expiresAt },
+        ],
+      })}`,
+  };
+}
+
+/** One change: its effects, and the forms of the operators who decide while it waits. */
+export function requestPage(
+  home: string,
+  request: MoneyRequestView,
+  { hiddenFields, problem }: { readonly hiddenFields: () => Html; readonly problem?: string },
+): PageContent {
+  const { order, requestedBy, requestedAt, expiresAt, decidedBy, state, isOwn, rehearsal, requestId } = request;
+  const title = CHANGE_TITLES[order.kind];
+  const form = (decision: "confirm" | "decline", label: string, kind: string) =>
+    html`<form method="post" action="${home}${requestPath(requestId)}/${decision}" class="act">
+      ${hiddenFields()}
+      <p class="buttons"><button type="submit" class="${kind}">${label}</button></p>
+    </form>`;
+  return {
+    title,
+    section: "Money",
+    main: html`<section class="message">
+      <h1>${title}</h1>
+      ${problem === undefined ? "" : html`<p class="problem" role="alert">${problem}</p>`}
+      ${factList([
+        ["State", words(state)],
+        ...subjectOf(order),
+        ["Asked for by", requestedBy],
+        ["Asked for at", requestedAt],
+        ...(decidedBy === null ? [["Expires at", expiresAt] as const] : [["Decided by", decidedBy] as const]),
+      ])}
+      ${rehearsal?.kind === "possible" ? factList(rehearsal.facts) : ""}
+      ${rehearsal?.kind === "refused" && problem === undefined ? html`<p class="problem">${rehearsal.detail}</p>` : ""}
+      ${
+        state === "waiting"
+          ? html`${
+              isOwn
+                ? html`<p>The amount is above the limit: another operator with the role money confirms the change.</p>`
+                : form("confirm", `Confirm: ${title.toLowerCase()}`, "strong")
+            }
+            ${form("decline", isOwn ? "Withdraw the request" : "Decline", "plain")}`
+          : ""
+      }
+      <p>
+        <a href="${home}${backPath(order)}">${order.kind === "payout" ? "The payout" : "The payment"}</a>
+        <a href="${home}${REQUESTS}">All requests</a>
+      </p>
+    </section>`,
+  };
+}
+
+/** Returns the path of a request. */
+export function requestPath(requestId: string): string {
+  return `${REQUESTS}/${encodeURIComponent(requestId)}`;
+}
+
+function subjectOf(order: MoneyOrder): readonly (readonly [string, string])[] {
+  switch (order.kind) {
+    case "payout":
+      return [["Amount of the payout", `${order.amount} ${order.currency}`]];
+    case "reversal":
+      return [
+        ["Payment", `${order.reference} on ${order.loan} of ${order.lenderCode}`],
+        ["Reversal", `${order.reversalReference}, ${words(order.because)}`],
+        ...(order.note === "" ? [] : [["Note", order.note] as const]),
+      ];
+    case "move":
+      return [
+        ["Payment", `${order.reference} on ${order.loan} of ${order.lenderCode}`],
+        ["To loan", order.toLoan],
+        ["Reason", order.note],
+      ];
+  }
+}

@@ -1,0 +1,129 @@
+import { answerForm } from "./answer-form.ts";
+import { moneyOrderIn } from "../money-order.ts";
+import { noPersonPage } from "../pages/field-partners.ts";
+import { messagePage } from "../pages/message.ts";
+import { backPath, changePage, paymentPage, paymentPath, payoutPage } from "../pages/money-changes.ts";
+import { requestPage, requestPath, requestsPage } from "../pages/money-requests.ts";
+import { withQuery } from "../paths.ts";
+import { type ConsoleRoute, MONEY } from "../route.ts";
+
+const CHANGES = "/money/changes";
+
+/** The pages and forms of operators who pay out, reverse and move payments. */
+export const MONEY_ROUTES: readonly ConsoleRoute[] = [
+  {
+    method: "get",
+    path: "/money/payouts/:person",
+    roles: MONEY,
+    async answer({ desk, home, params, query }) {
+      const found = await desk.payable(params["person"]!);
+      if (!found) return { page: noPersonPage(), status: 404 };
+      return { page: payoutPage(home, found, query.get("done") !== null) };
+    },
+  },
+  {
+    method: "get",
+    path: "/money/payments",
+    roles: MONEY,
+    async answer({ home, query }) {
+      const field = (name: string) => query.get(name)?.trim() ?? "";
+      const name = { lenderCode: field("lenderCode"), loan: field("loan"), reference: field("reference") };
+      return { redirectTo: home + (Object.values(name).includes("") ? "/money" : paymentPath(name)) };
+    },
+  },
+  {
+    method: "get",
+    path: "/money/payments/:lender/:loan/:reference",
+    roles: MONEY,
+    async answer({ desk, home, params, query }) {
+      const { lender, loan, reference } = params;
+      const found = await desk.payment({ lenderCode: lender!, loan: loan!, reference: reference! });
+      if (!found) return { page: noPaymentPage(), status: 404 };
+      const done = query.get("done");
+      return { page: paymentPage(home, found, done === "move" || done === "reversal" ? done : undefined) };
+    },
+  },
+  {
+    method: "get",
+    path: CHANGES,
+    roles: MONEY,
+    async answer({ desk, home, hiddenFields, query }) {
+      const order = moneyOrderIn(query);
+      if (!order) return { page: noOrderPage(), status: 422 };
+      const rehearsal = await desk.rehearsal(order);
+      if (rehearsal.kind === "not_found") return { page: noPaymentPage(), status: 404 };
+      const page = changePage(home, order, { rehearsal, hidden: hiddenFields() });
+      return { page, status: rehearsal.kind === "refused" ? 422 : 200 };
+    },
+  },
+  {
+    method: "post",
+    path: CHANGES,
+    roles: MONEY,
+    async answer(visit) {
+      const { acts, form, home, hiddenFields } = visit;
+      const order = moneyOrderIn(form);
+      if (!order) return { page: noOrderPage(), status: 422 };
+      const back = backPath(order);
+      return answerForm(visit, {
+        problem: undefined,
+        async perform() {
+          const outcome = await acts.changeMoney(order);
+          if (outcome.kind !== "waiting") return outcome;
+          return { kind: "continues", at: home + requestPath(outcome.requestId) };
+        },
+        again: (detail) => changePage(home, order, { rehearsal: { kind: "refused", detail }, hidden: hiddenFields() }),
+        doneAt: withQuery(home + back, { done: order.kind }),
+      });
+    },
+  },
+  {
+    method: "get",
+    path: "/money/requests",
+    roles: MONEY,
+    async answer({ desk, home }) {
+      return { page: requestsPage(home, await desk.moneyRequests()) };
+    },
+  },
+  {
+    method: "get",
+    path: "/money/requests/:request",
+    roles: MONEY,
+    async answer({ desk, home, hiddenFields, params }) {
+      const found = await desk.moneyRequest(params["request"]!);
+      return found ? { page: requestPage(home, found, { hiddenFields }) } : { page: noRequestPage(), status: 404 };
+    },
+  },
+  ...(["confirm", "decline"] as const).map((decision): ConsoleRoute => ({
+    method: "post",
+    path: `/money/requests/:request/${decision}`,
+    roles: MONEY,
+    async answer(visit) {
+      const { acts, desk, home, hiddenFields, params } = visit;
+      const found = await desk.moneyRequest(params["request"]!);
+      if (!found) return { page: noRequestPage(), status: 404 };
+      const { requestId } = found;
+      return answerForm(visit, {
+        problem: undefined,
+        perform: () => (decision === "confirm" ? acts.confirmRequest(requestId) : acts.declineRequest(requestId)),
+        async again(problem) {
+          const present = (await desk.moneyRequest(requestId)) ?? found;
+          return requestPage(home, present, { hiddenFields, problem });
+        },
+        doneAt: home + requestPath(requestId),
+      });
+    },
+  })),
+];
+
+function noRequestPage() {
+  return messagePage("Request not found", "There is no such request. Requests are deleted a week after their end.");
+}
+
+function noPaymentPage() {
+  return messagePage("Payment not found", "The lender has no such payment. Check the loan and the reference.");
+}
+
+function noOrderPage() {
+  return messagePage("Not understood", "The form is not complete. Open its page again, and send it from there.");
+}
