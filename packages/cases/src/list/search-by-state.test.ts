@@ -75,6 +75,8 @@ const SEARCHES: readonly CaseSearch[] = [
   ...CASE_STATUSES.filter((status) => status !== "closed").map((status) => ({ statuses: [status] })),
   { statuses: ["on_hold", "withdrawn"] },
   { statuses: ["on_hold", "assigned"] },
+  { statuses: ["on_hold", "on_hold"] },
+  { statuses: [] },
   { dpd: { from: 0, to: 0 } },
   { dpd: { from: 30, to: 31 } },
   { dpd: { from: 59, to: 61 } },
