@@ -1,4 +1,4 @@
-import type { ConsoleOperator } from "./access.ts";
+import type { ConsoleOperator, ConsoleRole } from "./access.ts";
 import { FORM_TOKEN } from "./form-check.ts";
 import { type Html, html } from "./html.ts";
 
@@ -22,7 +22,15 @@ export interface PageFrame {
   readonly signedIn?: { readonly operator: ConsoleOperator; readonly formToken: string };
 }
 
-const MENU = [
+interface MenuEntry {
+  readonly path: string;
+  readonly label: string;
+  readonly isForLenders: boolean;
+  /** The role that an operator needs. Undefined if every role may open the page. */
+  readonly role?: ConsoleRole;
+}
+
+const MENU: readonly MenuEntry[] = [
   { path: "", label: "Today", isForLenders: true },
   { path: "/search", label: "Search", isForLenders: true },
   { path: "/cases", label: "Cases", isForLenders: true },
@@ -31,7 +39,7 @@ const MENU = [
   { path: "/field-partners", label: "Field partners", isForLenders: false },
   { path: "/lenders", label: "Lenders", isForLenders: false },
   { path: "/deliveries", label: "Deliveries", isForLenders: true },
-  { path: "/uploads", label: "Import", isForLenders: true },
+  { path: "/uploads", label: "Import", isForLenders: true, role: "operator" },
   { path: "/connection", label: "Connection", isForLenders: true },
   { path: "/money", label: "Money", isForLenders: false },
   { path: "/audit", label: "Audit", isForLenders: false },
@@ -74,7 +82,9 @@ export async function consolePage(
 }
 
 function menu(home: string, section: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
-  const entries = MENU.filter(({ isForLenders }) => isForLenders || operator.lenderCode === null).map(
+  const isShown = ({ isForLenders, role }: MenuEntry) =>
+    operator.lenderCode === null ? role === undefined || operator.roles.includes(role) : isForLenders;
+  const entries = MENU.filter(isShown).map(
     ({ path, label }) =>
       html`<a href="${home}${path}" aria-current="${label === section ? "page" : "false"}">${label}</a>`,
   );

@@ -27,17 +27,19 @@ export interface LenderFile<Field extends string> {
   readonly names: ColumnNames<Field>;
   readonly lender: Pick<Lender, "country" | "currency" | "timeZone">;
   readonly options: FileOptions<Field>;
+  /** Whether somebody has uploaded the file. A workbook then has lower limits. */
+  readonly isUploaded?: boolean;
 }
 
 /** Opens a lender's file and reads its header. Throws FileNotReadableError. The caller disposes of `bytes`. */
 export function openLenderFile<Field extends string>(
   path: string,
-  { names, options }: LenderFile<Field>,
+  { names, options, isUploaded }: LenderFile<Field>,
 ): Promise<TableFile> {
   const { map, encoding, separator, headerLine, sheet } = options;
   const mapped = new Map(map.map(({ column, target }) => [normalised(column), target]));
   const fieldOf = (name: string) => mapped.get(normalised(name)) ?? names.knownName(name);
-  return openTable(path, { encoding, separator, headerLine, sheet, fieldOf });
+  return openTable(path, { encoding, separator, headerLine, sheet, isUploaded, fieldOf });
 }
 
 /** Reads an open file once from end to end. Throws an error with a sentence if the file cannot be read without doubt. */

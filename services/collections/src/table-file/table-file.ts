@@ -29,11 +29,13 @@ export interface FileHints extends HeaderHints {
   readonly encoding?: Encoding | undefined;
   /** The name or the number of the sheet of an Excel workbook. */
   readonly sheet?: string | undefined;
+  /** Whether somebody has uploaded the file. A workbook then has lower limits. */
+  readonly isUploaded?: boolean | undefined;
 }
 
 /** Opens a file and reads its header. Throws FileNotReadableError. The caller disposes of `bytes`. */
 export async function openTable(path: string, hints: FileHints): Promise<TableFile> {
-  const source = (await isArchive(path)) ? await sheetOf(path, hints.sheet) : undefined;
+  const source = (await isArchive(path)) ? await sheetOf(path, hints) : undefined;
   if (!source && hints.sheet !== undefined) {
     throw new FileNotReadableError("--sheet is for Excel workbooks (.xlsx), and the file is none. Remove the option.");
   }
@@ -58,9 +60,9 @@ export async function openTable(path: string, hints: FileHints): Promise<TableFi
 }
 
 /** Loads the code that reads workbooks only if it is needed, so that commands start sooner. */
-async function sheetOf(path: string, sheet: string | undefined) {
-  const { workbookAsText } = await import("./workbook/workbook-as-text.ts");
-  return workbookAsText(path, sheet);
+async function sheetOf(path: string, { sheet, isUploaded }: FileHints) {
+  const { UPLOAD_LIMITS, workbookAsText } = await import("./workbook/workbook-as-text.ts");
+  return isUploaded ? workbookAsText(path, sheet, UPLOAD_LIMITS) : workbookAsText(path, sheet);
 }
 
 async function firstText(bytes: FileBytes, encoding: Encoding): Promise<string> {

@@ -180,7 +180,7 @@ async function surveyedWith<Field extends string>(
   const stored = await partsOf(database.em(), claim, "file");
   const sealed = stored.map((part) => part.sealed);
   const bytes = await openFile(vault, claim, sealed);
-  const table = await withPrivateFile(bytes, (path) => openLenderFile(path, asked));
+  const table = await withPrivateFile(bytes, (path) => openLenderFile(path, { ...asked, isUploaded: true }));
   await using _ = table.bytes;
   const surveyed = await surveyLenderFile(table, asked);
   await renewed(parts, claim, { rows: surveyed.file.rows });

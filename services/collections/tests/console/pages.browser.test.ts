@@ -37,6 +37,10 @@ const FILE = Buffer.from(
   "Loan No,Customer Name,Mob No,POS,Next Due Date,Nickname\nLN-8,Ravi Kumar,9820000001,1250,05/12/2026,x\nLN-9,Asha,12,1,,\n",
 );
 
+const PAYMENTS = Buffer.from(
+  "Loan No,UTR,Amount Paid,Payment Date\nLN-1,U9,100,2026-11-20 10:00\nLN-2,U10,five,2026-11-20 11:00\n",
+);
+
 /** Runs the jobs of the uploads that wait for a worker. */
 async function checkUploads(): Promise<void> {
   const { pool } = service.app.database;
@@ -105,7 +109,9 @@ test.each([
   await page.getByRole("heading", { level: 1, name: "Connection" }).waitFor();
   await look("connection");
   await page.getByRole("link", { name: "Import", exact: true }).click();
-  await page.getByLabel("File").setInputFiles({ name: "cases.csv", mimeType: "text/csv", buffer: FILE });
+  await page
+    .getByLabel("File", { exact: true })
+    .setInputFiles({ name: "cases.csv", mimeType: "text/csv", buffer: FILE });
   await page.getByText("Options for reading the file").click();
   await look("import");
   await page.getByRole("button", { name: "Upload and check" }).click();
@@ -115,6 +121,19 @@ test.each([
   await page.getByRole("link", { name: "Load it now" }).click();
   await page.getByRole("button", { name: "Apply the file" }).waitFor();
   await look("upload-checked");
+  await page.getByRole("link", { name: "Import", exact: true }).click();
+  await page.getByRole("link", { name: "Compare the payments of a day" }).click();
+  await page.getByLabel("Day of the payments").fill("2026-11-20");
+  await look("compare");
+  await page
+    .getByLabel("File", { exact: true })
+    .setInputFiles({ name: "day.csv", mimeType: "text/csv", buffer: PAYMENTS });
+  await page.getByRole("button", { name: "Upload and check" }).click();
+  await page.getByText("The file is being checked").waitFor();
+  await checkUploads();
+  await page.getByRole("link", { name: "Load it now" }).click();
+  await page.getByRole("heading", { level: 3, name: "onlyYours" }).waitFor();
+  await look("compared");
   await page.getByRole("link", { name: "Deliveries" }).first().click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
   await look("deliveries");

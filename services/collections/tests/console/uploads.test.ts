@@ -12,6 +12,7 @@ import { deleteOldUploads } from "../../src/worker/worker.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { oneSheet } from "../fixtures/workbook.ts";
+import { anUpload } from "./fixtures/uploads.ts";
 import {
   aLenderVisitor,
   aSignedInVisitor,
@@ -321,6 +322,23 @@ describe("an upload is refused", () => {
   test("with a body beyond 16 MiB", async () => {
     const answer = await send(Buffer.alloc(MAX_UPLOAD_BYTES + 100_000, "x"));
     expect(answer).toMatchObject({ status: 413, text: expect.stringContaining("A file has 16 MiB at most.") });
+  });
+
+  test("after 30 uploads of the lender", async () => {
+    const { code: busy } = await aLender(service);
+    for (let count = 0; count < 30; count += 1) await anUpload(service, busy);
+    const answer = await send(csv(...rowsOf(1)), { lender: busy });
+    expect(answer).toMatchObject({ status: 422, text: expect.stringContaining(`${busy} has 30 uploads.`) as string });
+  });
+
+  test("by a viewer, who does not see the page in the menu", async () => {
+    const viewer = await aSignedInVisitor(service, ["viewer"], "Vik");
+    expect((await viewer.get("/console/search")).text).not.toContain(">Import</a>");
+    expect((await visitor.get("/console/search")).text).toContain(">Import</a>");
+    const fields = fieldsOfForm(await visitor.get("/console/uploads"), "/console/uploads");
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ ...fields, lender: code })) form.set(name, value);
+    expect(await viewer.send("/console/uploads", form)).toMatchObject({ status: 403 });
   });
 
   test("from a form of another session or site", async () => {

@@ -3,7 +3,7 @@ export const UPLOAD_KINDS = ["cases", "payments"] as const;
 /** The kind of an uploaded file. */
 export type UploadKind = (typeof UPLOAD_KINDS)[number];
 
-/** The options of a file, as somebody typed them. */
+/** The options of a file, as they were typed. */
 export type TypedOptions = Readonly<Record<string, string | undefined>>;
 
 /** A lender's uploads, and what the form needs. */

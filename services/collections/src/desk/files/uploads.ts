@@ -10,6 +10,7 @@ import type { UploadKind } from "../../table-file/upload/upload-schema.ts";
 import {
   applyUpload,
   checkAgain,
+  countUploads,
   partsOf,
   storeUpload,
   type UploadKey,
@@ -24,7 +25,7 @@ import type { FileWords } from "./file-words.ts";
 import type { ImportWords } from "./import-words.ts";
 import type { ReconciliationWords } from "./reconciliation-words.ts";
 
-/** What reads and changes of uploads need. */
+/** The parts that reads and changes of uploads need. */
 export interface UploadActing extends Acting {
   readonly vault: Vault;
 }
@@ -48,6 +49,8 @@ export interface UploadName {
 
 /** The most bytes of an uploaded file. */
 export const MAX_UPLOAD_BYTES = 16 * 1_024 * 1_024;
+/** The most uploads of a lender at a time. The limit keeps a lender from filling the database. */
+const MOST_UPLOADS = 30;
 const MOST_NAME_CHARACTERS = 100;
 
 /** Returns the lenders to choose from, and the newest uploads of one of them: of the lender `code`, or of the first. */
@@ -143,6 +146,11 @@ export async function storeFileFromDesk(
   const problem = problemOf(kind, options, lender);
   if (problem !== undefined) return refused(problem);
   const key = { lenderId: lender.id, uploadId: name.uploadId };
+  if ((await countUploads(acting.em(), lender.id, new Date())) >= MOST_UPLOADS) {
+    return refused(
+      `${lender.code} has ${MOST_UPLOADS} uploads. Wait until the oldest is deleted, an hour after it was sent.`,
+    );
+  }
   const sha256 = createHash("sha256").update(file.bytes).digest("hex");
   const parts = await sealFile(acting.vault, key, file.bytes);
   const now = new Date();
@@ -195,7 +203,7 @@ export async function applyFileFromDesk(
 
 const DONE = { kind: "done" } as const;
 const NOT_FOUND = { kind: "not_found" } as const;
-const CHANGED = "Somebody has checked or applied the file in the meantime. Look at the page again.";
+const CHANGED = "The file was checked or applied in the meantime. Look at the page again.";
 
 function refused(detail: string): DeskOutcome {
   return { kind: "refused", detail };

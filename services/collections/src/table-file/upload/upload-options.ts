@@ -19,7 +19,7 @@ export const OPTION_NAMES = [
   "allowSimilarLoans",
 ] as const;
 
-/** The options of a file as somebody typed them. An empty option is left out. */
+/** The options of a file as they were typed. An empty option is left out. */
 export type TypedOptions = Readonly<Partial<Record<(typeof OPTION_NAMES)[number], string>>>;
 
 /** The options that were read, or a sentence about the first option that is wrong. */

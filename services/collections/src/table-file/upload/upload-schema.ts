@@ -30,7 +30,7 @@ export const UPLOAD_KINDS = ["cases", "payments"] as const;
 /** The kind of an uploaded file. */
 export type UploadKind = (typeof UPLOAD_KINDS)[number];
 
-/** A file that somebody has uploaded for a lender. It is deleted when it expires. */
+/** A file that was uploaded for a lender. The file is deleted when it expires. */
 export const UploadEntity = defineEntity({
   name: "Upload",
   schema: "uploads",

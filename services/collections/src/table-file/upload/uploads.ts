@@ -76,6 +76,11 @@ export async function uploadsOf(em: EntityManager, { lenderId, kind }: Pick<Uplo
   );
 }
 
+/** Returns the number of uploads of a lender that have not expired. */
+export async function countUploads(em: EntityManager, lenderId: string, now: Date): Promise<number> {
+  return em.count(UploadEntity, { lenderId, expiresAt: { $gt: now } });
+}
+
 /** Returns sealed parts with their places, in order. */
 export async function partsOf(em: EntityManager, { lenderId, uploadId }: UploadKey, content: PartOf) {
   return em.find(

@@ -21,6 +21,9 @@ const MOST_FILE_BYTES = 100 * MIB;
 const LIMITS: WorkbookLimits = { sheetBytes: 1_024 * MIB, partBytes: 128 * MIB, columns: 1_000 };
 const WRITTEN_AT_A_TIME = 262_144;
 
+/** The limits of an uploaded workbook. Its sheet may be 1,000 times larger than the packed file. */
+export const UPLOAD_LIMITS: WorkbookLimits = { sheetBytes: 256 * MIB, partBytes: 64 * MIB, columns: 1_000 };
+
 /**
  * Copies a sheet of a workbook as CSV in UTF-8 to a private file, which has no name any more when this function returns. The
  * number of a line is the number of its row. Only a few rows are in memory at a time. Throws FileNotReadableError.
