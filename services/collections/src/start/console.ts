@@ -25,13 +25,14 @@ import { dataText, pageOfAudit } from "../desk/audit.ts";
 import { caseOfLoan, factsOf, loanOfForm, timelineOf } from "../desk/case-history.ts";
 import { connectionOfChosen } from "../desk/connection.ts";
 import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliveries.ts";
-import { figuresOfChosen } from "../desk/figures.ts";
+import { todayOfChosen } from "../desk/today.ts";
 import { commandOf, findings } from "../desk/findings.ts";
 import { peopleNamed, personNamed } from "../desk/people.ts";
 import { pageOfCases } from "../desk/list-cases.ts";
 import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
 import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
 import { pageOfMoney } from "../desk/money-due.ts";
+import { outstandingReading, type ReadOutstanding } from "../desk/outstanding.ts";
 import { systemReading } from "../desk/system.ts";
 
 /** Returns the operators' console with the reads and the changes of the command line. */
@@ -39,7 +40,10 @@ export function createConsole(app: App): RequestHandler {
   const { config, log } = app;
   const { publicBasePath, publicUrl } = config;
   const system = systemReading(app);
-  const desk = (operator: ConsoleOperator) => ({ ...deskOf(actingIn(app, operator), operator), system });
+  const readOutstanding = outstandingReading(app);
+  const desk = (operator: ConsoleOperator) => {
+    return { ...deskOf(actingIn(app, operator), operator, readOutstanding), system };
+  };
   const acts = (operator: ConsoleOperator) => actsOf(actingIn(app, operator), operator);
   return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts });
 }
@@ -98,10 +102,14 @@ function actsOf(acting: Acting, { name }: ConsoleOperator): ConsoleActs {
   };
 }
 
-function deskOf(acting: Acting, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
+function deskOf(
+  acting: Acting,
+  { lenderCode: staffOf }: ConsoleOperator,
+  readOutstanding: ReadOutstanding,
+): Omit<ConsoleDesk, "system"> {
   const { em, lenders } = acting;
   return {
-    figures: async (code) => figuresOfChosen(em(), await lenders(), { code, now: new Date() }),
+    figures: async (code) => todayOfChosen(em(), await lenders(), { code, now: new Date(), readOutstanding }),
     async find(text) {
       const found = await findings(em(), await lenders(), text);
       if (staffOf === null) return found?.map((one) => ({ ...one, next: commandOf(one) }));

@@ -48,7 +48,15 @@ test.each([
   await look("sign-in");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { level: 1, name: "Today" }).waitFor();
+  // The cases are counted in the background.
+  await expect.poll(async () => (await page.reload(), page.locator(".ages").count())).toBe(1);
   await look("today");
+  await page.getByText("Payments by hour as a table").click();
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 32 } });
+  expect(await open.overflow()).toBe(0);
+  await devtools.send("Page.setFontSizes", { fontSizes: { standard: 16, fixed: 16 } });
+  await page.getByText("Payments by hour as a table").click();
   await page.emulateMedia({ media: "print" });
   expect(await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")).toBe("rgb(255, 255, 255)");
   expect(await page.getByRole("button", { name: "Sign out" }).isVisible()).toBe(false);
