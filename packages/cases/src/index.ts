@@ -139,6 +139,7 @@ export {
   type OwnCaseCount,
   ownCasesByIds,
 } from "./list/own-cases.ts";
+export { AGES, outstandingByAge, type OutstandingOfAge } from "./list/outstanding-by-age.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts";
 export { planRow, similarLoanWarning } from "./import/plan-row.ts";
 export type { AppliedOutcome, PlanFacts, PlannedEvent, RowPlan } from "./import/row-plan.ts";

@@ -26,6 +26,7 @@ export { find, type Finding, type FindOptions, type FoundLoan } from "./read/fin
 export {
   type DayFigures,
   figuresOfDay,
+  type HourFigures,
   figuresOfLenders,
   figuresOfToday,
   type FiguresPage,

@@ -100,6 +100,10 @@ const QUARTER_MS = 15 * 60_000;
  */
 export function hoursOfDay(day: string, timeZone: string): Date[] {
   const { from, to } = spanOfDay(day, timeZone);
+  const [first, last] = [from, new Date(to.getTime() - 1)].map((at) => wallClock(at, timeZone) - at.getTime());
+  if (first === last && to.getTime() - from.getTime() === DAY_MS) {
+    return Array.from({ length: 24 }, (_, hour) => new Date(from.getTime() + hour * HOUR_MS));
+  }
   const hours: Date[] = [];
   let previous: { readonly hour: number; readonly offset: number } | undefined;
   // Offsets of time zones are multiples of a quarter of an hour.

@@ -2,6 +2,7 @@ import type { CaseOrderKind, LenderMoves, MoveRequest } from "./acts.ts";
 import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
+import type { FiguresPage } from "./reads/figures.ts";
 import type { MoneyPage, MoneySearch } from "./reads/money.ts";
 import type { PaymentsPage, PaymentsSearch } from "./reads/payments.ts";
 import type {
@@ -240,46 +241,6 @@ export interface AuditPage {
   }[];
   /** The `before` of the next page; null on the last page. */
   readonly next: string | null;
-}
-
-/** The figures of one lender, and the lenders to choose from. */
-export interface FiguresPage {
-  /** The codes of all lenders, sorted. */
-  readonly lenderCodes: readonly string[];
-  /** Undefined if there is no such lender. */
-  readonly figures: Figures | undefined;
-}
-
-/** The number of payments or reversals, and their sum in each currency. */
-export interface Sum {
-  readonly count: number;
-  readonly amounts: readonly { readonly amount: string; readonly currency: string }[];
-}
-
-/** The figures of one day. */
-export interface OneDay {
-  /** `YYYY-MM-DD` */
-  readonly day: string;
-  readonly payments: Sum;
-  readonly reversals: Sum;
-  readonly deductions: Sum;
-  readonly excess: Sum;
-  /** The reconciled windows that overlap the day, and the differences that their latest runs have found. */
-  readonly reconciliations: { readonly windows: number; readonly differences: number };
-  readonly visits: { readonly count: number; readonly byDisposition: Readonly<Record<string, number>> };
-  readonly promises: { readonly due: number; readonly kept: number; readonly broken: number };
-  readonly paymentLinks: { readonly requested: number; readonly minted: number; readonly unavailable: number };
-  readonly activeFieldPartners: number;
-}
-
-/** The figures of a lender for a day, for the day before, and for now. */
-export interface Figures {
-  readonly lenderCode: string;
-  readonly timeZone: string;
-  readonly day: OneDay;
-  readonly dayBefore: OneDay;
-  readonly unassignedCases: { readonly count: number; readonly isComplete: boolean };
-  readonly endpoints: { readonly endpoints: number; readonly suspended: number; readonly failing: number };
 }
 
 /** Something that a searched text names. */

@@ -1,4 +1,5 @@
-export { type ConsoleDesk, type Figures, type FiguresPage, type Finding, type OneDay, type Sum } from "./desk.ts";
+export { type ConsoleDesk, type Finding } from "./desk.ts";
+export { type Figures, type FiguresPage, type OneDay, type Sum } from "./reads/figures.ts";
 export {
   CONSOLE_ROLES,
   type ConsoleAccess,

@@ -12,6 +12,17 @@ export function amountsText(amounts: readonly { readonly amount: string; readonl
   return amounts.map(({ amount, currency }) => `${grouped(amount, currency)} ${currency}`).join(" + ");
 }
 
+/** Returns a number of payments or reversals, and their sums. */
+export function sumText({
+  count,
+  amounts,
+}: {
+  readonly count: number;
+  readonly amounts: readonly { readonly amount: string; readonly currency: string }[];
+}): string {
+  return amounts.length === 0 ? countText(count) : `${countText(count)}: ${amountsText(amounts)}`;
+}
+
 /** Returns the name of a kind or state as words: `NOT_AT_HOME` becomes `Not at home`. */
 export function words(name: string): string {
   const text = name.replaceAll("_", " ").toLowerCase();

@@ -87,16 +87,15 @@ const selectSums = statement(
      sum(s.amount_minor)::bigint as "amountMinor",
      (count(*) filter (where s.excess_minor > 0))::integer as "withExcess", sum(s.excess_minor)::bigint as "excessMinor"
    from (
-     select false as reversal, width_bucket(b.recorded_at, $4::timestamptz[]) as period, b.currency, b.amount_minor,
-       b.excess_minor
-     from (
-       select p.currency, p.amount_minor, p.excess_minor, p.recorded_at from ledger.payment_booking p
+     select false as reversal, b.* from (
+       select width_bucket(p.recorded_at, $4::timestamptz[]) as period, p.currency, p.amount_minor, p.excess_minor
+       from ledger.payment_booking p
        where p.lender_id = $1 and p.id >= $2 and p.id < $3 order by p.id offset 0
      ) b
      union all
-     select true, width_bucket(r.recorded_at, $4::timestamptz[]), r.currency, r.amount_minor, 0
-     from (
-       select p.currency, p.amount_minor, p.recorded_at from ledger.payment_reversal p
+     select true, r.* from (
+       select width_bucket(p.recorded_at, $4::timestamptz[]) as period, p.currency, p.amount_minor, 0::bigint
+       from ledger.payment_reversal p
        where p.lender_id = $1 and p.id >= $2 and p.id < $3 order by p.id offset 0
      ) r
    ) s

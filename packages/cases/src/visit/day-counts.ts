@@ -45,14 +45,15 @@ export interface CountedDay {
   readonly to: Date;
 }
 
-/** The maximum number of unassigned cases that are read. It limits the duration of the query. */
+/** The maximum number of unassigned cases that are read by default. It limits the duration of the query. */
 const MOST_READ = 20_000;
 
 /**
  * Counts the visits and promises of a lender on successive days, and its unassigned cases, with one query. Each day begins
  * when the previous one ends. A visit counts when the service received its start or its end. The unassigned cases are the
  * current cases that have not ended and have no field partner, including cases on hold. The query reads at most the newest
- * 20,000 unassigned cases, including cases that have ended, so that it takes a fraction of a second for every lender.
+ * `mostUnassigned` unassigned cases, by default 20,000, including cases that have ended. So it takes a fraction of a second
+ * for every lender.
  *
  * @example
  * const day = { day: "2026-11-20", from: new Date("2026-11-19T18:30:00Z"), to: new Date("2026-11-20T18:30:00Z") };
@@ -64,10 +65,11 @@ export async function dayCounts(
   em: EntityManager,
   lenderId: string,
   days: readonly CountedDay[],
+  { mostUnassigned = MOST_READ }: { readonly mostUnassigned?: number | undefined } = {},
 ): Promise<{ readonly days: DayCounts[]; readonly unassigned: UnassignedCases }> {
   const bounds = [...days.map(({ from }) => from), days.at(-1)!.to].map((at) => at.toISOString());
   const names = days.map(({ day }) => day);
-  const values = [lenderId, bounds[0], bounds.at(-1), bounds, names[0], names.at(-1), names];
+  const values = [lenderId, bounds[0], bounds.at(-1), bounds, names[0], names.at(-1), names, mostUnassigned];
   const rows = await query<CountRow>(em, selectCounts, values);
   const countOf = (figure: CountRow["figure"], day: number | null, key: string | null = null) =>
     rows.find((row) => row.figure === figure && row.day === day && row.key === key)?.count ?? 0;
@@ -86,7 +88,7 @@ export async function dayCounts(
         activeFieldPartners: countOf("active", day),
       };
     }),
-    unassigned: { count: countOf("unassigned", null), isComplete: countOf("read", null) < MOST_READ },
+    unassigned: { count: countOf("unassigned", null), isComplete: countOf("read", null) < mostUnassigned },
   };
 }
 
@@ -125,7 +127,7 @@ export const selectCounts = statement(
      from (
        select p.closed_at from cases.collection_case p
        where p.lender_id = $1 and p.is_current and p.assigned_field_partner_id is null
-       order by p.id desc limit (select ${MOST_READ})
+       order by p.id desc limit (select $8::bigint)
      ) c
    )
    select 'started' as figure, s.day, null as key, count(*)::integer as count from started s group by s.day

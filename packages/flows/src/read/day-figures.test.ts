@@ -157,6 +157,12 @@ test("a day of 25 hours has every payment from its first moment to its last", as
     return [figures.dayBefore, figures.day].map(({ payments }) => payments.map(({ amountMinor }) => amountMinor));
   };
   expect(await sums("2026-10-25")).toEqual([[100n], [11_000n]]);
+  const { day: ofDay } = await figuresOfDay(database.em(), berlin, "2026-10-25");
+  expect(ofDay.hours).toHaveLength(25);
+  expect(ofDay.hours.filter(({ payments }) => payments.length > 0).map(({ from }) => from.toISOString())).toEqual([
+    "2026-10-24T22:00:00.000Z",
+    "2026-10-25T22:00:00.000Z",
+  ]);
   expect(await sums("2026-10-26")).toEqual([[11_000n], [100_000n]]);
 });
 
@@ -202,7 +208,13 @@ test("the figures of a lender count each payment, reversal, visit, promise and l
       reversals: [{ currency: "INR", reversals: 1, amountMinor: 5_010n }],
       visits: [{ disposition: "NOT_AT_HOME", visits: 1 }],
       promises: { due: 2, kept: 1, broken: 1 },
-      links: { requested: 2, minted: 1, unavailable: 1 },
+      startedVisits: 0,
+      links: {
+        requested: 2,
+        minted: 1,
+        unavailable: 1,
+        visits: { withLink: 2, withSentLink: 0, withPaidLink: 0 },
+      },
       activeFieldPartners: 1,
     },
     dayBefore: {
@@ -211,7 +223,8 @@ test("the figures of a lender count each payment, reversal, visit, promise and l
       reversals: [],
       visits: [{ disposition: "PROMISE_TO_PAY", visits: 2 }],
       promises: { due: 0, kept: 0, broken: 0 },
-      links: { requested: 1, minted: 1, unavailable: 0 },
+      startedVisits: 3,
+      links: { requested: 1, minted: 1, unavailable: 0, visits: { withLink: 1 } },
       activeFieldPartners: 1,
     },
     unassignedCases: { count: 2, isComplete: true },

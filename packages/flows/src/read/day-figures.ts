@@ -87,16 +87,22 @@ export interface FiguresPage {
 }
 
 /**
- * Returns the figures of a lender for a day `YYYY-MM-DD` in its time zone, beside those of the day before.
+ * Returns the figures of a lender for a day `YYYY-MM-DD` in its time zone, beside those of the day before. Reads at most
+ * `mostUnassigned` unassigned cases, by default 20,000.
  *
  * @example
  * const { day, dayBefore, unassignedCases } = await figuresOfDay(em, lender, "2026-11-20");
  * const change = day.activeFieldPartners - dayBefore.activeFieldPartners;
  */
-export async function figuresOfDay(em: EntityManager, lender: Lender, day: string): Promise<LenderFigures> {
+export async function figuresOfDay(
+  em: EntityManager,
+  lender: Lender,
+  day: string,
+  options: { readonly mostUnassigned?: number } = {},
+): Promise<LenderFigures> {
   // The day that ends where `day` begins. In a zone that has skipped a whole day, it is not the previous date.
   const dayBefore = dayIn(lender.timeZone, new Date(spanOfDay(day, lender.timeZone).from.getTime() - 1));
-  const { days, ...now } = await figuresOf(em, lender, [dayBefore, day]);
+  const { days, ...now } = await figuresOf(em, lender, [dayBefore, day], options);
   return { lender, day: days[1]!, dayBefore: days[0]!, ...now };
 }
 
@@ -140,14 +146,19 @@ export async function figuresOfToday(em: EntityManager, now: Date): Promise<Toda
 }
 
 /** Returns the figures of successive days with one query for each package that has them. */
-async function figuresOf(em: EntityManager, { id, timeZone }: Lender, names: readonly string[]) {
+async function figuresOf(
+  em: EntityManager,
+  { id, timeZone }: Lender,
+  names: readonly string[],
+  { mostUnassigned }: { readonly mostUnassigned?: number } = {},
+) {
   const days = names.map((day) => ({ day, ...spanOfDay(day, timeZone), hours: hoursOfDay(day, timeZone) }));
   const end = days.at(-1)!.to;
   const bounds = [...days.map(({ from }) => from), end];
   const ofHours = await recordedSums(em, id, [...days.flatMap(({ hours }) => hours), end]);
   const windows = await reconciledWindows(em, id, { from: days[0]!.from, to: end });
   const deductions = await deductionSums(em, id, bounds);
-  const counts = await dayCounts(em, id, days);
+  const counts = await dayCounts(em, id, days, { mostUnassigned });
   const links = await countLinks(em, id, bounds);
   let past = 0;
   return {

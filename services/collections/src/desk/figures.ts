@@ -1,20 +1,6 @@
-import type { EntityManager } from "@collections/database";
-import { type DayFigures, figuresOfDay, type LenderFigures } from "@collections/flows";
-import type { Lender } from "@collections/lenders";
-import { dayIn } from "@collections/local-time";
+import type { DayFigures, LenderFigures } from "@collections/flows";
+import type { PaymentSum } from "@collections/bookings";
 import { type CurrencyCode, toDecimal } from "@collections/money";
-
-/** Returns the codes of some lenders, and today's figures of one of them: of the lender `code`, or of the first. */
-export async function figuresOfChosen(
-  em: EntityManager,
-  given: readonly Lender[],
-  { code, now }: { readonly code: string | undefined; readonly now: Date },
-) {
-  const lenders = given.toSorted((a, b) => (a.code < b.code ? -1 : 1));
-  const chosen = code === undefined ? lenders[0] : lenders.find((lender) => lender.code === code);
-  const figures = chosen && shownFigures(await figuresOfDay(em, chosen, dayIn(chosen.timeZone, now)));
-  return { lenderCodes: lenders.map((lender) => lender.code), figures };
-}
 
 /** Returns the figures of a lender as `today --json` and the console show them. */
 export function shownFigures({ lender, day, dayBefore, unassignedCases, endpoints }: LenderFigures) {
@@ -45,9 +31,7 @@ export function shownDay(figures: DayFigures) {
   const { activeFieldPartners } = figures;
   return {
     day,
-    payments: shownSum(
-      payments.map(({ payments: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
-    ),
+    payments: shownPayments(payments),
     reversals: shownSum(
       reversals.map(({ reversals: count, amountMinor, currency }) => ({ count, amountMinor, currency })),
     ),
@@ -68,6 +52,11 @@ export function shownDay(figures: DayFigures) {
     paymentLinks: { requested: links.requested, minted: links.minted, unavailable: links.unavailable },
     activeFieldPartners,
   };
+}
+
+/** Returns the number of payments and their sums. */
+export function shownPayments(payments: readonly PaymentSum[]): ShownSum {
+  return shownSum(payments.map(({ payments: count, amountMinor, currency }) => ({ count, amountMinor, currency })));
 }
 
 function shownSum(

@@ -24,7 +24,7 @@ import { dataText, pageOfAudit } from "../desk/audit.ts";
 import { caseOfLoan, factsOf, loanOfForm, timelineOf } from "../desk/case-history.ts";
 import { connectionOfChosen } from "../desk/connection.ts";
 import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliveries.ts";
-import { figuresOfChosen } from "../desk/figures.ts";
+import { todayOfChosen } from "../desk/today.ts";
 import { commandOf, findings } from "../desk/findings.ts";
 import { peopleNamed, personNamed } from "../desk/people.ts";
 import { pageOfCases } from "../desk/list-cases.ts";
@@ -42,6 +42,7 @@ import {
   requestNamed,
   waitingRequests,
 } from "../desk/money/requests.ts";
+import { outstandingReading, type ReadOutstanding } from "../desk/outstanding.ts";
 import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
 import { createProviderAccess } from "./console-provider.ts";
@@ -65,7 +66,10 @@ export function createConsole(app: App): RequestHandler {
   const { config, log } = app;
   const { publicBasePath, publicUrl } = config;
   const system = systemReading(app);
-  const desk = (operator: ConsoleOperator) => ({ ...deskOf(actingIn(app, operator), operator), system });
+  const readOutstanding = outstandingReading(app);
+  const desk = (operator: ConsoleOperator) => {
+    return { ...deskOf(actingIn(app, operator), operator, readOutstanding), system };
+  };
   const acts = (operator: ConsoleOperator) => actsOf(actingIn(app, operator), operator);
   const receive = receiveUpload(app);
   return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts, receive });
@@ -141,10 +145,14 @@ function actsOf(acting: DeskActing, { name }: ConsoleOperator): ConsoleActs {
   };
 }
 
-function deskOf(acting: DeskActing, { lenderCode: staffOf }: ConsoleOperator): Omit<ConsoleDesk, "system"> {
+function deskOf(
+  acting: DeskActing,
+  { lenderCode: staffOf }: ConsoleOperator,
+  readOutstanding: ReadOutstanding,
+): Omit<ConsoleDesk, "system"> {
   const { em, lenders } = acting;
   return {
-    figures: async (code) => figuresOfChosen(em(), await lenders(), { code, now: new Date() }),
+    figures: async (code) => todayOfChosen(em(), await lenders(), { code, now: new Date(), readOutstanding }),
     async find(text) {
       const found = await findings(em(), await lenders(), text);
       if (staffOf === null) return found?.map((one) => ({ ...one, next: commandOf(one) }));

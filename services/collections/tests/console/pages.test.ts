@@ -35,6 +35,21 @@ describe("the page Today", () => {
     expect(text).toContain(`Unhealthy endpoints</span> <b>0 of ${endpoints.endpoints}</b>`);
   });
 
+  test("shows charts of the hours, the visits and the outstanding amounts", async () => {
+    const lender = await aLender(service);
+    await lender.importCases([aRow("CHART-1", { dpd: 45, outstandingAmount: 5_000 })]);
+    const paidAt = new Date().toISOString();
+    await lender.confirm("CHART-1", { amount: 1_250.5, reference: "UTR-CHART", paidAt, mode: "upi" });
+    // The cases are counted in the background.
+    await expect
+      .poll(async () => (await visitor.get(`/console?lender=${lender.code}`)).text)
+      .toMatch(/31–60<\/span>[\s\S]*?3,749.50/);
+    const { text } = await visitor.get(`/console?lender=${lender.code}`);
+    expect(text).toMatch(/aria-label="[^"]+: 1 payment, the most from \d\d:00: 1\./);
+    expect(text).toContain("1: 1,250.50 INR");
+    expect(text).toContain("From visit to payment");
+  });
+
   test("shows the chosen lender, and says if there is no such lender", async () => {
     const other = await aLender(service);
     const { text } = await visitor.get(`/console?lender=${other.code}`);

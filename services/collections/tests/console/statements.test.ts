@@ -1,6 +1,7 @@
 import { CONSOLE_ROUTES } from "@collections/console";
 import { publicId, transaction } from "@collections/database";
 import { requestSecondPerson } from "@collections/operators";
+import { until } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
 import { queriesDuring } from "../database/fixtures/sent-statements.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -41,8 +42,10 @@ beforeAll(async () => {
   );
   caseId = publicId("case", rows[0]!.caseId);
   eventPath = `/console/deliveries/${publicId("evt", rows[0]!.event)}`;
-  // The report of doctor is made in the background, and all pages of a minute share it. A lender's code is read once.
+  // The report of doctor and the outstanding amounts are read in the background, and all pages of a minute share them. A
+  // lender's code is read once.
   await visitor.get("/console/system");
+  await until(async () => (await visitor.get("/console")).text.includes("All open cases, as of"));
   await staff.get("/console");
   runPath = `/console/reconciliations/ACME/${await aReconciliation(setup.lender, story.loan)}`;
   uploadPath = `/console/uploads/ACME/${await anUpload(service, "ACME", { hasRejected: true })}`;

@@ -39,7 +39,7 @@ const QUERIES: readonly [name: string, values: readonly unknown[], indexes: Read
   ["payment-links.count-links", [LENDER, ...IDS, BOUNDS], { payment_link_pkey: MOST_BY_IDS }],
   [
     "cases.day-counts",
-    [LENDER, FROM, TO, BOUNDS, NAMES[0], NAMES[1], NAMES],
+    [LENDER, FROM, TO, BOUNDS, NAMES[0], NAMES[1], NAMES, MOST_CASES],
     {
       visit_start_received: 2 * ROWS_A_DAY,
       visit_completion_received: 2 * ROWS_A_DAY,

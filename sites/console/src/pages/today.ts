@@ -1,8 +1,11 @@
-import { barTable, type BarRow } from "../bar-table.ts";
-import type { Figures, FiguresPage, OneDay, Sum } from "../desk.ts";
+import { ageTables } from "../charts/age-chart.ts";
+import { barTable, type BarRow } from "../charts/bar-table.ts";
+import { funnelTable } from "../charts/funnel.ts";
+import { hourChart } from "../charts/hour-chart.ts";
+import type { Figures, FiguresPage, OneDay, Sum } from "../reads/figures.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
-import { amountsText, countText, dayText, words } from "../words.ts";
+import { amountsText, countText, dayText, sumText, words } from "../words.ts";
 
 /** The figures of a lender's day beside those of the day before. */
 export function todayPage(home: string, { lenderCodes, figures }: FiguresPage): PageContent {
@@ -31,7 +34,8 @@ function lenderChoice(home: string, codes: readonly string[], figures: Figures |
   </form>`;
 }
 
-function figuresOf({ lenderCode, day, dayBefore, timeZone, unassignedCases, endpoints }: Figures): Html {
+function figuresOf({ lenderCode, day, dayBefore, timeZone, unassignedCases, endpoints, ...charts }: Figures): Html {
+  const days = daysOf(day, dayBefore);
   const { suspended, failing } = endpoints;
   const unhealthy = suspended + failing;
   const beside = (of: (one: OneDay) => string) => `${of(dayBefore)} the day before`;
@@ -43,12 +47,15 @@ function figuresOf({ lenderCode, day, dayBefore, timeZone, unassignedCases, endp
     <ul class="tiles">
       ${tile("Collected", collected(day), beside(collected))} ${tile("Payments", payments(day), beside(payments))}
       ${tile("Visits", visits(day), beside(visits))} ${tile("Active field partners", people(day), beside(people))}
-      ${tile("Unassigned cases", `${countText(unassignedCases.count)}${unassignedCases.isComplete ? "" : " or more"}`, "open, now")}
+      ${tile("Unassigned cases", `${countText(unassignedCases.count)}${unassignedCases.isComplete ? "" : " or more"}`, `open, ${unassignedCases.at === null ? "now" : `as of ${unassignedCases.at}`}`)}
       ${tile("Unhealthy endpoints", `${unhealthy} of ${endpoints.endpoints}`, `${suspended} suspended, ${failing} failing`, unhealthy > 0)}
     </ul>
     <div class="panels">
-      ${barTable({ caption: "Work of the day", days: daysOf(day, dayBefore), rows: workRows(day, dayBefore) })}
-      <div>${moneyTable(day, dayBefore)} ${visitsPanel(day, dayBefore)}</div>
+      <div>
+        ${hourChart({ days, hours: charts.hours })} ${funnelTable({ days, ...charts.funnel })}
+        ${barTable({ caption: "Work of the day", days, rows: workRows(day, dayBefore) })}
+      </div>
+      <div>${ageTables(charts.outstanding)} ${moneyTable(day, dayBefore)} ${visitsPanel(day, dayBefore)}</div>
     </div>`;
 }
 
@@ -95,7 +102,7 @@ function moneyTable(day: OneDay, before: OneDay): Html {
     (name) =>
       html`<tr>
         <th scope="row">${words(name)}</th>
-        ${[day, before].map((one) => html`<td>${sumText(one[name])}</td>`)}
+        ${[day, before].map((one) => html`<td data-label="${dayText(one.day)}">${sumText(one[name])}</td>`)}
       </tr>`,
   );
   return html`<section class="panel">
@@ -112,7 +119,7 @@ function moneyTable(day: OneDay, before: OneDay): Html {
         ${rows}
         <tr>
           <th scope="row">Reconciliations</th>
-          ${[day, before].map((one) => html`<td>${reconciliationText(one.reconciliations)}</td>`)}
+          ${[day, before].map((one) => html`<td data-label="${dayText(one.day)}">${reconciliationText(one.reconciliations)}</td>`)}
         </tr>
       </tbody>
     </table>
@@ -127,8 +134,4 @@ function reconciliationText({ windows, differences }: OneDay["reconciliations"])
 
 function sumTile({ amounts }: Sum): string {
   return amounts.length === 0 ? "0" : amountsText(amounts);
-}
-
-function sumText({ count, amounts }: Sum): string {
-  return amounts.length === 0 ? countText(count) : `${countText(count)}: ${amountsText(amounts)}`;
 }

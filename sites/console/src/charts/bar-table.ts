@@ -1,6 +1,6 @@
 import { scaleLinear } from "d3-scale";
-import { type Html, html } from "./html.ts";
-import { countText } from "./words.ts";
+import { type Html, html } from "../html.ts";
+import { countText } from "../words.ts";
 
 /** A row of a chart: a number of the day, and one of the day before. */
 export interface BarRow {
@@ -26,13 +26,7 @@ export function barTable({ caption, days, rows }: BarTable): Html {
   return html`<section class="panel">
     <h2 id="${id}">${caption}</h2>
     <table class="bars" aria-labelledby="${id}">
-      <thead>
-        <tr>
-          <td></td>
-          <th scope="col"><span class="key now"></span>${days[0]}</th>
-          <th scope="col"><span class="key then"></span>${days[1]}</th>
-        </tr>
-      </thead>
+      ${headOfDays(days)}
       <tbody>
         ${rows.map(
           ({ label, values }) =>
@@ -42,8 +36,8 @@ export function barTable({ caption, days, rows }: BarTable): Html {
                   <span>${label}</span>${values.some((value) => value > 0) ? bars(values.map(widthOf)) : ""}
                 </div>
               </th>
-              <td>${countText(values[0])}</td>
-              <td>${countText(values[1])}</td>
+              <td data-label="${days[0]}">${countText(values[0])}</td>
+              <td data-label="${days[1]}">${countText(values[1])}</td>
             </tr>`,
         )}
       </tbody>
@@ -51,7 +45,19 @@ export function barTable({ caption, days, rows }: BarTable): Html {
   </section>`;
 }
 
-function bars([now = 0, then = 0]: readonly number[]): Html {
+/** Returns the head of a table with a column for each of two days. */
+export function headOfDays(days: readonly [string, string]): Html {
+  return html`<thead>
+    <tr>
+      <td></td>
+      <th scope="col"><span class="key now"></span>${days[0]}</th>
+      <th scope="col"><span class="key then"></span>${days[1]}</th>
+    </tr>
+  </thead>`;
+}
+
+/** Draws a bar for the day, and a thin one for the day before. The widths are percentages. */
+export function bars([now = 0, then = 0]: readonly number[]): Html {
   return html`<svg aria-hidden="true" width="100%" height="20">
     <rect class="now" width="${now.toFixed(2)}%" height="11" rx="2"></rect>
     <rect class="then" y="13" width="${then.toFixed(2)}%" height="5" rx="2"></rect>
