@@ -88,10 +88,10 @@ function menu(home: string, section: string, { operator, formToken }: NonNullabl
     ({ path, label }) =>
       html`<a href="${home}${path}" aria-current="${label === section ? "page" : "false"}">${label}</a>`,
   );
-  return html`<nav aria-label="Console">${entries}</nav>
-    <form class="person" method="post" action="${home}/sign-out">
+  return html`<form class="person" method="post" action="${home}/sign-out">
       <input type="hidden" name="${FORM_TOKEN}" value="${formToken}" />
       <span title="${operator.lenderCode ?? operator.roles.join(", ")}">${operator.name}</span>
       <button type="submit" class="plain">Sign out</button>
-    </form>`;
+    </form>
+    <nav aria-label="Console">${entries}</nav>`;
 }

@@ -23,9 +23,12 @@ export function sumText({
   return amounts.length === 0 ? countText(count) : `${countText(count)}: ${amountsText(amounts)}`;
 }
 
-/** Returns the name of a kind or state as words: `NOT_AT_HOME` becomes `Not at home`. */
+/** Returns the name of a kind, a state or a list as words: `NOT_AT_HOME` becomes `Not at home`, and `onlyYours` `Only yours`. */
 export function words(name: string): string {
-  const text = name.replaceAll("_", " ").toLowerCase();
+  const text = name
+    .replaceAll("_", " ")
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ")
+    .toLowerCase();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

@@ -61,7 +61,12 @@ beforeAll(async () => {
   const asked = { requestedBy: MARKUP, change: { ...change, because: "bounced", reversedAt: paidAt, amount: "" } };
   const request = await transaction(service.app.database.em(), (tx) => requestSecondPerson(tx, asked, new Date()));
   Object.assign(params, {
-    ...{ lender: code, loan, person: personId, event: eventId, token: "unknown", reference: "UTR1" },
+    lender: code,
+    loan,
+    person: personId,
+    event: eventId,
+    token: "unknown",
+    reference: "UTR1",
     run: await aReconciliation(setup.lender, loan),
     upload: await anUpload(service, code, { fileName: MARKUP }),
     request: publicId("req", request.id),

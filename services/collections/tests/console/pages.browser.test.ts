@@ -151,8 +151,17 @@ test.each([
   await page.getByText("The file is being checked").waitFor();
   await checkUploads();
   await page.getByRole("link", { name: "Load it now" }).click();
-  await page.getByRole("heading", { level: 3, name: "onlyYours" }).waitFor();
+  await page.getByRole("heading", { level: 3, name: "Only yours" }).waitFor();
   await look("compared");
+  await page.getByRole("link", { name: /^rec_/ }).click();
+  await page.getByRole("heading", { level: 2, name: "Only yours" }).waitFor();
+  await look("reconciliation");
+  await page.getByRole("link", { name: "Reconciliations", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Reconciliations" }).waitFor();
+  await look("reconciliations");
+  await page.getByRole("link", { name: "Payments", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Payments" }).waitFor();
+  await look("payments");
   await page.getByRole("link", { name: "Deliveries" }).first().click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
   await look("deliveries");

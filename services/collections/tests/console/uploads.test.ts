@@ -270,9 +270,14 @@ describe("a file of payments", () => {
     const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
     const { stdout } = await cli("payment", "reconcile", file, "--lender", code, "--day", day);
     const shown = readable(page);
-    for (const list of ["onlyYours 1", "amountDiffers 1", "rejected 1", "matched 1"]) {
+    for (const [list, words] of [
+      ["onlyYours 1", "Only yours 1"],
+      ["amountDiffers 1", "Amount differs 1"],
+      ["rejected 1", "Rejected 1"],
+      ["matched 1", "Matched 1"],
+    ] as const) {
       expect(stdout.replaceAll(/\s+/g, " ")).toContain(list);
-      expect(shown).toContain(list);
+      expect(shown).toContain(words);
     }
     const told = stdout.split("\n").filter((line) => /^(?:Payments of| {2}line \d|If a booking)/.test(line));
     expect(told).toHaveLength(3);

@@ -70,8 +70,8 @@ export function reconciliationPage(home: string, found: ReconciliationView): Pag
   return {
     title: `Reconciliation ${runId}`,
     section: SECTION,
-    main: html`<h1>Reconciliation <small>${runId}</small></h1>
-      <p class="about">Of ${lenderCode}. Times in ${timeZone}.</p>
+    main: html`<h1>Reconciliation</h1>
+      <p class="about">${runId} of ${lenderCode}. Times in ${timeZone}.</p>
       ${factList(facts.map(([name, value]) => [words(name), value]))}
       ${
         shown.length === 0
@@ -80,7 +80,7 @@ export function reconciliationPage(home: string, found: ReconciliationView): Pag
               label: "Differences",
               all: null,
               chosen: list,
-              options: shown.map(({ name, count }) => [name, `${listName(name)} (${countText(count)})`]),
+              options: shown.map(({ name, count }) => [name, `${words(name)} (${countText(count)})`]),
               queryOf: (chosen) => queryText({ list: chosen }),
             })}
             ${differencesOf(home, found)}`
@@ -91,7 +91,7 @@ export function reconciliationPage(home: string, found: ReconciliationView): Pag
 function differencesOf(home: string, found: ReconciliationView): Html {
   const { lenderCode, runId, lists, list, differences, next } = found;
   const meaning = lists.find(({ name }) => name === list)?.meaning ?? "";
-  return html`<h2>${listName(list ?? "")}</h2>
+  return html`<h2>${words(list ?? "")}</h2>
     <p class="about">${words(meaning)}.</p>
     ${listTable({
       label: "Differences",
@@ -111,11 +111,6 @@ function differencesOf(home: string, found: ReconciliationView): Html {
       ],
     })}
     ${next === null ? "" : nextPage({ home, path: reconciliationPath(lenderCode, runId) }, { list, after: next }, "Next page")}`;
-}
-
-/** Returns the name of a list as words: `onlyYours` becomes `Only yours`. */
-function listName(name: string): string {
-  return words(name.replaceAll(/[A-Z]/g, (letter) => ` ${letter}`));
 }
 
 /** The page for an unknown reconciliation, and for one of a lender that the person does not see. */

@@ -6,7 +6,7 @@ import { uploadPath, withQuery } from "../paths.ts";
 import type { UploadView } from "../reads/uploads.ts";
 import { countText, words } from "../words.ts";
 import { messagePage } from "./message.ts";
-import { linesOf, reconciliationOf } from "./reconciliation.ts";
+import { linesOf, comparedPayments } from "./compared-payments.ts";
 import { optionFields } from "./uploads.ts";
 
 /** How often the page of a running check or import is loaded again. */
@@ -69,7 +69,8 @@ function contentOf(home: string, view: UploadView, { hidden, refused }: UploadPa
         ${checkForm(home, view, { hidden: hidden(), problem: problemIn("check"), isOpen: true })}`;
     case "checked":
       if (view.kind === "payments") {
-        return html`${fileOf(view)} ${view.reconciliation ? reconciliationOf(view.reconciliation) : ""}
+        return html`${fileOf(view)}
+          ${view.reconciliation ? comparedPayments(home, view.lenderCode, view.reconciliation) : ""}
           ${rejectedLink(home, view)}
           <h2>Compare the file in another way</h2>
           ${checkForm(home, view, { hidden: hidden(), problem: problemIn("check"), isOpen: false })}`;
@@ -163,7 +164,7 @@ function changesOf({ changes }: UploadView, title: string): Html {
   if (!changes) return html``;
   const { counts, changed, rejected, leftOut, warnings } = changes;
   return html`<h2>${title}</h2>
-    ${factList(counts.map(([name, count]) => [words(name.replaceAll(/(?=[A-Z])/g, " ")), count]))}
+    ${factList(counts.map(([name, count]) => [words(name), count]))}
     ${changed.map(({ kind, lines }) => group(`The first ${kind} cases`, lines))}
     ${group("The first rejected rows", rejected)} ${group("The first rows imported without a field", leftOut)}
     ${warnings.length === 0 ? "" : html`<p>Warnings: ${warnings.join("; ")}.</p>`}`;

@@ -75,11 +75,11 @@ export interface UploadView extends UploadName {
     readonly warnings: readonly string[];
   };
   /** The result of a comparison of payments, with the first differences of each list. */
-  readonly reconciliation?: ReconciliationView;
+  readonly reconciliation?: ComparedPayments;
 }
 
 /** The result of a comparison of payments. */
-export interface ReconciliationView {
+export interface ComparedPayments {
   readonly title: string;
   readonly sums: readonly (readonly [side: string, payments: string, sum: string])[];
   readonly matched: string;
@@ -101,7 +101,8 @@ export interface ReconciliationView {
     readonly more: number;
   }[];
   readonly advice: readonly { readonly text: string; readonly lines: readonly string[] }[];
-  readonly storedAs: string;
+  /** The id of the stored reconciliation. */
+  readonly runId: string;
 }
 
 /** A file to download. */

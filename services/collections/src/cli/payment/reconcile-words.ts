@@ -29,7 +29,7 @@ export interface Confirmed {
 
 /** Describes the result of a run as text: counts, sums, and the first differences of each list. */
 export function reconciliationText(lender: Lender, result: Reconciliation): string {
-  const { title, sums, matched, counts, lists, advice, storedAs } = reconciliationWords(lender, result);
+  const { title, sums, matched, counts, lists, advice, runId } = reconciliationWords(lender, result);
   const meanings = counts.map(([list, count, meaning]) => [
     list,
     count,
@@ -43,7 +43,7 @@ export function reconciliationText(lender: Lender, result: Reconciliation): stri
     ...lists.flatMap(listText),
     ...advice.flatMap(({ text, lines }) => ["", text, ...indented(lines)]),
     "",
-    storedAs,
+    `Stored as ${runId}.`,
   ].join("\n");
 }
 

@@ -54,7 +54,8 @@ export interface ReconciliationWords {
   readonly counts: readonly (readonly [list: DifferenceList, count: string, meaning: string])[];
   readonly lists: readonly DifferencesWords[];
   readonly advice: readonly Advice[];
-  readonly storedAs: string;
+  /** The public id of the run. */
+  readonly runId: string;
 }
 
 /** Describes the result of a run: counts, sums, and the first differences of each list. */
@@ -76,7 +77,7 @@ export function reconciliationWords({ code, timeZone }: Lender, result: Reconcil
       ...partsNotClear(run, differences),
       ...(gone === null ? [] : [goneWords(gone)]),
     ],
-    storedAs: `Stored as ${publicId("rec", run.id)}.`,
+    runId: publicId("rec", run.id),
   };
 }
 

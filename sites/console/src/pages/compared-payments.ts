@@ -1,10 +1,18 @@
 import { type Html, html } from "../html.ts";
 import { listTable } from "../list-parts.ts";
-import type { ReconciliationView } from "../reads/uploads.ts";
-import { countText } from "../words.ts";
+import { reconciliationPath } from "../paths.ts";
+import type { ComparedPayments } from "../reads/uploads.ts";
+import { countText, words } from "../words.ts";
 
-/** Returns the result of a comparison of payments: counts, sums, and the first differences of each list. */
-export function reconciliationOf({ title, sums, matched, counts, lists, advice, storedAs }: ReconciliationView): Html {
+/**
+ * Returns the result of a comparison of payments: counts, sums, and the first differences of each list. The link leads to
+ * the stored reconciliation.
+ */
+export function comparedPayments(
+  home: string,
+  lenderCode: string,
+  { title, sums, matched, counts, lists, advice, runId }: ComparedPayments,
+): Html {
   return html`<h2>Differences</h2>
     <p>${title}</p>
     ${listTable({
@@ -22,7 +30,7 @@ export function reconciliationOf({ title, sums, matched, counts, lists, advice, 
       items: [["matched", matched, ""] as const, ...counts],
       none: "",
       columns: [
-        { label: "List", cell: ([list]) => list },
+        { label: "List", cell: ([list]) => words(list) },
         { label: "Payments", isNumber: true, cell: ([, count]) => count },
         { label: "Meaning", cell: ([, , meaning]) => meaning },
       ],
@@ -33,16 +41,16 @@ export function reconciliationOf({ title, sums, matched, counts, lists, advice, 
         html`<p>${text}</p>
           ${linesOf(lines)}`,
     )}
-    <p class="about">${storedAs}</p>`;
+    <p class="about">Stored as <a href="${home}${reconciliationPath(lenderCode, runId)}">${runId}</a>.</p>`;
 }
 
-function listOf({ list, rows, lines, more }: ReconciliationView["lists"][number]): Html {
-  return html`<h3>${list}</h3>
+function listOf({ list, rows, lines, more }: ComparedPayments["lists"][number]): Html {
+  return html`<h3>${words(list)}</h3>
     ${
       rows.length === 0
         ? linesOf(lines)
         : listTable({
-            label: list,
+            label: words(list),
             items: rows,
             none: "",
             columns: [
