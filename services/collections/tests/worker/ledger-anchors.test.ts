@@ -78,7 +78,7 @@ test("a worker anchors chain blocks, and `ledger verify --anchor` states the las
   expect({ ok, notProven }).toEqual({ ok: true, notProven: [] });
   expect(anchors!.proven).toMatchObject([{ lenderCode: lender.code, block: expect.any(Number) }]);
   const { stdout } = await cli("ledger", "verify", "--anchor", file);
-  expect(stdout).toMatch(new RegExp(`They prove:\nLENDER +UP TO BLOCK +OF +ANCHORED\n${lender.code} +\\d+ +2`));
+  expect(stdout).toMatch(new RegExp(`Proven:\nLENDER +UP TO BLOCK +OF +ANCHORED\n${lender.code} +\\d+ +2`));
 });
 
 test("`ledger verify` without anchors says what it cannot prove and how to set LEDGER_ANCHOR", async () => {
@@ -162,7 +162,7 @@ test("an anchor store that was unavailable gets the newest chain head, and `ledg
 
   const there = commandsInProcess(settings);
   const { code, stdout } = await there("ledger", "verify", "--anchor", store.url);
-  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("They prove:") });
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("Proven:") });
   store.refusals = 0;
   expect((await there("ledger", "verify", "--anchor", store.url.replace(/:\d+/, ":1"))).stderr).toMatch(
     /The address did not return the anchors: .* give the folder with the downloaded files/,
@@ -228,7 +228,7 @@ test("anchors that were signed before a rotation of the master key are verified 
   expect(unknown).toMatchObject({ code: 1, stdout: expect.stringContaining("ANCHOR_KEY_UNKNOWN") });
   expect(unknown.stdout).toContain(keys[1]!.keyId);
   const known = await after("ledger", "verify", "--anchor", own, "--anchor-key", keys[1]!.publicKey);
-  expect(known).toMatchObject({ code: 0, stdout: expect.stringContaining("They prove:") });
+  expect(known).toMatchObject({ code: 0, stdout: expect.stringContaining("Proven:") });
 });
 
 test("a process without LEDGER_ANCHOR has no metric for the age of unanchored blocks", async () => {
