@@ -13,7 +13,7 @@ let stage: Stage | undefined;
 try {
   const { port } = readOptions(process.argv.slice(2));
   await checkPort(port);
-  say("Starting: a database, the service, and three lenders with thirty cases and a week of history …");
+  say("Starting: a database, the service, and three lenders with thirty cases and a month of history …");
   stage = await setUp({
     port,
     signal: stopping.signal,
@@ -26,7 +26,9 @@ try {
   const { createSampleData } = await import("./sample-data.ts");
   const accessToken = await createSampleData(stage);
   borrowers.open();
-  say(tour(stage.serviceUrl, accessToken));
+  const { url: consoleUrl } = await stage.operator<{ url: string }>("operator", "link", "--name=Demo");
+  const { url: portalUrl } = await stage.operator<{ url: string }>("lender", "portal-link", "ACME");
+  say(tour({ serviceUrl: stage.serviceUrl, accessToken, consoleUrl, portalUrl }));
   if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener("abort", resolve));
 } catch (error) {
   // After Ctrl-C, requests and commands under way fail, because the processes end.
@@ -39,13 +41,20 @@ try {
 }
 if (stopping.signal.aborted) say("Stopped. The demo's data are deleted.");
 
-function tour(serviceUrl: string, accessToken: string): string {
+interface TourUrls {
+  readonly serviceUrl: string;
+  readonly accessToken: string;
+  readonly consoleUrl: string;
+  readonly portalUrl: string;
+}
+
+function tour({ serviceUrl, accessToken, consoleUrl, portalUrl }: TourUrls): string {
   return `
 The field partner's app is at   ${serviceUrl}/app
 Sign in with the phone          ${PHONE}, and the code that appears here
 or with the access token        ${accessToken}
 
-Make the window as narrow as a phone. Asha Rao has thirty cases of three lenders, and has worked for a week. Try this:
+Make the window as narrow as a phone. Asha Rao has thirty cases of three lenders, and has worked for a month. Try this:
 
 1. Today: Ravi Kumar has promised to pay today. Open his case and start a visit.
 2. Request a payment link of ₹2,500. It is sent, and then read. The WhatsApp message that he receives appears here.
@@ -55,8 +64,18 @@ Make the window as narrow as a phone. Asha Rao has thirty cases of three lenders
 6. Cases: filter by city or bucket, and sort. "Promised" has five promises. "Not now" has a case with a dispute, a borrower who
    may not be contacted, and five cases that have ended.
 7. Money: the commission that was paid out, credited and is pending, and the payment of अमित शर्मा that bounced. The service
-   dates all of it today, because the lenders have confirmed the week's payments today.
+   dates all of it today, because the lenders have confirmed the month's payments today.
 8. Switch the network off in the browser's developer tools, and end a visit. The app sends it when the network is back.
+
+The operators' console is at    ${consoleUrl}
+The portal of Acme Finance is   ${portalUrl}
+Each link signs in once, within five minutes.
+
+ 9. Console, Today: the day's payments by hour, the funnel from visit to payment, and the outstanding amounts by days past due.
+10. Search 1005: the payment of अमित शर्मा bounced. Open the case, and its payment: who was told, and what was reversed.
+11. Field partners: Asha Rao's cases, promises and commission. Move her cases in Chakan to another field partner; the dry run comes first.
+12. Lenders, Beta Bank: why its links are unavailable, and its deliveries.
+13. Portal: the same pages, but only Acme Finance's.
 
 Ctrl-C ends the demo and deletes its data.
 `;

@@ -7,6 +7,7 @@ import { dayIn, instantOf } from "@collections/local-time";
 import { currency } from "@collections/money";
 import { schemas } from "../src/schemas.ts";
 import { readConfig } from "../src/settings/config.ts";
+import { EARLIER_WEEKS } from "./earlier-weeks.ts";
 import { Phone } from "./phone.ts";
 import { importRow, type LenderCode, PHONE, SAMPLE_CASES } from "./sample-cases.ts";
 import { type HistoryDeps, LAST_WEEK, PAID_OUT, playHistory, requireStatus } from "./sample-history.ts";
@@ -33,7 +34,7 @@ const LENDERS: readonly SampleLender[] = [
 ];
 
 /**
- * Creates three lenders, a field partner who has their thirty cases, and the work of the last week. Lenders and phones
+ * Creates three lenders, a field partner who has their thirty cases, and the work of the last month. Lenders and phones
  * use the public APIs. What operators do is done by the flows behind their commands, because nine commands would take
  * longer than all the rest. Returns the field partner's access token.
  */
@@ -67,7 +68,7 @@ async function createWith(stage: Stage, database: Database): Promise<string> {
   await stage.connectWhatsApp("ACME");
   const phone = new Phone(stage.serviceUrl, accessToken);
   const deps: HistoryDeps = { phone, twins, cases: await casesOnPhone(phone, new Map(caseIds.flat())), ...time };
-  await playHistory(deps, PAID_OUT);
+  await playHistory(deps, [...EARLIER_WEEKS, ...PAID_OUT]);
   await payOut(database, fieldPartnerId, time.dayFromToday(0));
   await playHistory(deps, LAST_WEEK);
   await endCases(twins);
@@ -123,7 +124,7 @@ async function placeCases(
   twin.connect({ serviceUrl, apiKeyId, hmacSecret });
   const firstPhone = LENDERS.findIndex((each) => each.code === code) * 100;
   const rows = SAMPLE_CASES[code].map((sample, index) =>
-    importRow(sample, firstPhone + index, timeOf(-8, 20), dayFromToday),
+    importRow(sample, firstPhone + index, timeOf(-30, 20), dayFromToday),
   );
   const answer = await twin.importCases(rows, { atomic: true });
   requireStatus(200, answer, `the cases of ${code}`);

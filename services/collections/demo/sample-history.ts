@@ -7,13 +7,13 @@ import type { LenderCode, SampleCase } from "./sample-cases.ts";
 /** When a visit began: at a local hour of an earlier day, or some minutes ago. */
 type Begin = { readonly daysAgo: number; readonly hour: number } | { readonly minutesAgo: number };
 
-/** A visit of the last week, with what followed from it. Amounts are in rupees. */
+/** A visit of the last month, with what followed from it. Amounts are in rupees. */
 export type PastVisit = Begin & {
   readonly lender: LenderCode;
   readonly loan: string;
   readonly disposition: string;
   readonly note?: string;
-  /** `dueInDays` counts from today: 0 is today, and a number below 0 is a day of the last week. */
+  /** `dueInDays` counts from today: 0 is today, and a number below 0 is an earlier day. */
   readonly promise?: { readonly amount: number; readonly dueInDays: number };
   /** The payment that the borrower made over a link of this visit. */
   readonly payment?: { readonly amount: number; readonly daysAgo: number; readonly hour: number };

@@ -148,6 +148,8 @@ async function startAll(options: StageOptions, started: AsyncDisposableStack): P
   }
   const serviceUrl = await readyUrl(service, lastLines);
   signal?.throwIfAborted();
+  // Commands print URLs with the port of the service.
+  env.PORT = new URL(serviceUrl).port;
   return {
     serviceUrl,
     databaseUrl: database.url,
