@@ -50,8 +50,8 @@ export function createTransport(parts: TransportParts, options: SocketOptions): 
       // `reset` sends `Connection: close`.
       return await exchange(client, { ...request, reset: true }, limits);
     } finally {
-      alone.delete(client);
-      await client.destroy();
+      // The answer does not wait until the socket is closed.
+      void client.destroy().finally(() => alone.delete(client));
     }
   }
 
