@@ -77,7 +77,8 @@ export async function waitingSecondPersonRequests(em: EntityManager, now: Date):
 
 /**
  * Confirms or declines a request once. Returns the request, or undefined if it is unknown, expired or decided, or if the
- * operator who asked for the change confirms it. The requester may decline it. Commit before the change is made.
+ * operator who asked for the change confirms it. The requester may decline it. Confirm in the transaction that makes the
+ * change: neither is then left without the other.
  *
  * @example
  * const decision = { id: requestId, by: "Ravi", isConfirmed: true };

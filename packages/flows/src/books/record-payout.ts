@@ -24,6 +24,7 @@ import {
 import { type FieldPartner, fieldPartnerById } from "@collections/field-partners";
 import { recordAct } from "@collections/lenders";
 import { dayIn, spanOfDay } from "@collections/local-time";
+import type { ReversalOptions } from "../payment/reverse-payment.ts";
 
 /**
  * A payment that an operator has sent to a field partner, with its amount in minor units. The credited earnings must
@@ -85,42 +86,49 @@ export async function recordPayout(
   em: EntityManager,
   wanted: PayoutToRecord,
   now: Date = new Date(),
+  { alsoWrite }: Pick<ReversalOptions, "alsoWrite"> = {},
 ): Promise<RecordPayoutOutcome> {
   return transaction(em, async (tx) => {
-    const { fieldPartnerId, currency, reference, amountMinor } = wanted;
-    await lockReference(tx, reference);
-    const fieldPartner = await fieldPartnerById(tx, fieldPartnerId);
-    if (!fieldPartner) return { kind: "field_partner_not_found" };
-    const known = await payoutByReference(tx, reference);
-    if (known) return compared(known, wanted);
-    const future = futureDay(wanted, fieldPartner, now);
-    if (future) return future;
-
-    // Lock the credited lines, and compare their sum with the amount that the operator sent.
-    const before = endOf(wanted.until, fieldPartner);
-    const credited = await lockCredited(tx, { fieldPartnerId, currency, before });
-    const lines = payableLines(credited);
-    if (lines.length === 0) return { kind: "nothing_to_pay", credited: await creditedSums(tx, fieldPartnerId, before) };
-    const payout = payoutOf(lines, orderOf(wanted), now);
-    if (amountMinor !== payout.amountMinor) {
-      return {
-        kind: "amount_differs",
-        creditedMinor: payout.amountMinor,
-        reachedAt: creditTimeReaching(credited, amountMinor),
-      };
-    }
-    const earliest = dayIn(LAST_TIME_ZONE, firstCreditOf(lines));
-    if (payout.paidOn < earliest) return { kind: "paid_before_credited", earliest };
-
-    // Write the payout with its lines, the transfers of each lender, and the audit entries.
-    payOut(tx, payout, lines);
-    const paidAt = spanOfDay(payout.paidOn, fieldPartner.timeZone).from;
-    for (const ofLender of Map.groupBy(lines, ({ lenderId }) => lenderId).values()) {
-      postTransfers(tx, await postingsOf(tx, ofLender, { reference, paidAt, now }));
-    }
-    recordActs(tx, payout, now);
-    return { kind: "recorded", payout };
+    const outcome = await recordLocked(tx, wanted, now);
+    if (outcome.kind === "recorded" || outcome.kind === "repeated") await alsoWrite?.(tx);
+    return outcome;
   });
+}
+
+async function recordLocked(tx: Tx, wanted: PayoutToRecord, now: Date): Promise<RecordPayoutOutcome> {
+  const { fieldPartnerId, currency, reference, amountMinor } = wanted;
+  await lockReference(tx, reference);
+  const fieldPartner = await fieldPartnerById(tx, fieldPartnerId);
+  if (!fieldPartner) return { kind: "field_partner_not_found" };
+  const known = await payoutByReference(tx, reference);
+  if (known) return compared(known, wanted);
+  const future = futureDay(wanted, fieldPartner, now);
+  if (future) return future;
+
+  // Lock the credited lines, and compare their sum with the amount that the operator sent.
+  const before = endOf(wanted.until, fieldPartner);
+  const credited = await lockCredited(tx, { fieldPartnerId, currency, before });
+  const lines = payableLines(credited);
+  if (lines.length === 0) return { kind: "nothing_to_pay", credited: await creditedSums(tx, fieldPartnerId, before) };
+  const payout = payoutOf(lines, orderOf(wanted), now);
+  if (amountMinor !== payout.amountMinor) {
+    return {
+      kind: "amount_differs",
+      creditedMinor: payout.amountMinor,
+      reachedAt: creditTimeReaching(credited, amountMinor),
+    };
+  }
+  const earliest = dayIn(LAST_TIME_ZONE, firstCreditOf(lines));
+  if (payout.paidOn < earliest) return { kind: "paid_before_credited", earliest };
+
+  // Write the payout with its lines, the transfers of each lender, and the audit entries.
+  payOut(tx, payout, lines);
+  const paidAt = spanOfDay(payout.paidOn, fieldPartner.timeZone).from;
+  for (const ofLender of Map.groupBy(lines, ({ lenderId }) => lenderId).values()) {
+    postTransfers(tx, await postingsOf(tx, ofLender, { reference, paidAt, now }));
+  }
+  recordActs(tx, payout, now);
+  return { kind: "recorded", payout };
 }
 
 /**

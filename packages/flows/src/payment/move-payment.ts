@@ -73,7 +73,7 @@ export async function movePayment(
   em: EntityManager,
   move: PaymentMove,
   environment: string,
-  { dryRun = false, auditReason }: ReversalOptions = {},
+  { dryRun = false, auditReason, alsoWrite }: ReversalOptions = {},
 ): Promise<MoveOutcome> {
   if (move.loan === move.toLoan) {
     return { kind: "refused", step: "confirm", code: "SAME_LOAN", detail: "The payment is already on this loan." };
@@ -87,6 +87,7 @@ export async function movePayment(
           const data = { ...actData(outcome.reversal), toLoan: move.toLoan };
           recordAct(tx, { lenderId: move.lender.id, act: "payment.moved", reason: auditReason, data });
         }
+        if (outcome.kind === "moved") await alsoWrite?.(tx);
         return outcome;
       });
     } catch (error) {

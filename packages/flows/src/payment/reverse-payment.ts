@@ -87,6 +87,11 @@ export interface ReversalOptions {
    * nothing is changed.
    */
   readonly auditReason?: string;
+  /**
+   * Writes more in the transaction of the change, such as the confirmation by a second person. Called once the change or
+   * its repeat is accepted. If it throws, nothing is changed.
+   */
+  readonly alsoWrite?: ((tx: Tx) => Promise<void>) | undefined;
 }
 
 /**
@@ -104,7 +109,7 @@ export async function reversePayment(
   em: EntityManager,
   request: ReversalRequest,
   environment: string,
-  { dryRun = false, auditReason }: ReversalOptions = {},
+  { dryRun = false, auditReason, alsoWrite }: ReversalOptions = {},
 ): Promise<ReversalOutcome> {
   const { lender, loan } = request;
   const run = () =>
@@ -115,6 +120,7 @@ export async function reversePayment(
         const data = actData(outcome.reversal);
         recordAct(tx, { lenderId: lender.id, act: "payment.reversed", reason: auditReason, data });
       }
+      if (isAccepted(outcome)) await alsoWrite?.(tx);
       return outcome;
     });
   try {
@@ -125,6 +131,11 @@ export async function reversePayment(
     if (!isUniqueViolation(error)) throw error;
     return run();
   }
+}
+
+/** Whether a reversal was recorded, now or before, as it was asked for. */
+function isAccepted(outcome: ReversalOutcome): boolean {
+  return outcome.kind === "reversed" || (outcome.kind === "duplicate" && outcome.differences.length === 0);
 }
 
 /** Reverses a payment in the caller's transaction, which has locked `current`: the current case of the loan. */

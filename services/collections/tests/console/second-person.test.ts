@@ -1,4 +1,6 @@
 import { publicId } from "@collections/database";
+import { sessionsWaitingForLocks, until } from "@collections/testing";
+import type { PoolClient } from "pg";
 import { beforeAll, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -146,4 +148,72 @@ test("a payout and a move above the limit wait for a second person, too", async 
   const { payouts } = (await cli().json("payout", "list", "--field-partner", person)) as { payouts: object[] };
   expect(payouts).toMatchObject([{ amount: "125.00" }]);
   expect(await reversalsOf(payment)).toMatchObject([{ reason: "wrong_loan" }]);
+});
+
+/** Holds the request's row, has Ravi confirm it, and runs `meanwhile` when the change is written but not confirmed. */
+async function whileConfirming<T>(path: string, meanwhile: (holder: PoolClient) => Promise<T>) {
+  const fields = fieldsIn(await ravi.get(path));
+  const { pool } = service.app.database;
+  const holder = await pool.connect();
+  try {
+    await holder.query("begin; select from operators.second_person_request for update");
+    const answer = ravi.post(`${path}/confirm`, fields);
+    await until(async () => (await sessionsWaitingForLocks(pool, "%second_person_request%")) > 0);
+    return { answer, result: await meanwhile(holder) };
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+}
+
+const KILL = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%second_person_request%'`;
+
+test("a lost confirmation undoes its change", async () => {
+  const payment = await aPayment(2_000);
+  const path = (await askToReverse(payment)).headers.get("location")!;
+  const { answer, result } = await whileConfirming(path, (holder) => holder.query(KILL));
+  expect(result.rowCount).toBe(1);
+  expect(await answer).toMatchObject({ status: 503 });
+  expect(await reversalsOf(payment)).toEqual([]);
+  expect((await ravi.get(path)).text).toContain("Waiting");
+  expect(await decide(ravi, path, "confirm")).toMatchObject({ status: 303 });
+  expect(await reversalsOf(payment)).toHaveLength(1);
+});
+
+test("a change that fails leaves its request unconfirmed", async () => {
+  const payment = await aPayment(2_000);
+  const path = (await askToReverse(payment)).headers.get("location")!;
+  const { pool } = service.app.database;
+  // A dry run sends no audit entry, so only the change itself fails.
+  await pool.query(
+    "alter table lenders.audit_entry add constraint injected check (act <> 'payment.reversed') not valid",
+  );
+  expect(await decide(ravi, path, "confirm")).toMatchObject({ status: 503 });
+  await pool.query("alter table lenders.audit_entry drop constraint injected");
+  expect((await ravi.get(path)).text).toContain("Waiting");
+  const answers = await Promise.all([ravi, ravi].map((one) => decide(one, path, "confirm")));
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 422]);
+  expect(await reversalsOf(payment)).toHaveLength(1);
+});
+
+test("a third operator confirms after a lost confirmation", async () => {
+  const payment = await aPayment(2_000);
+  const path = (await askToReverse(payment)).headers.get("location")!;
+  await (
+    await whileConfirming(path, (holder) => holder.query(KILL))
+  ).answer;
+  const kiran = await aSignedInVisitor(service, ["money"], "Kiran");
+  expect(await decide(kiran, path, "confirm")).toMatchObject({ status: 303 });
+  expect(await reversalsOf(payment)).toHaveLength(1);
+});
+
+test("a request that ends meanwhile changes nothing", async () => {
+  const payment = await aPayment(2_000);
+  const path = (await askToReverse(payment)).headers.get("location")!;
+  const end = "update operators.second_person_request set expires_at = now() where decided_at is null; commit";
+  const { answer } = await whileConfirming(path, (holder) => holder.query(end));
+  const ended = { status: 422, text: expect.stringContaining("The request has ended") as string };
+  expect(await answer).toMatchObject(ended);
+  expect(await reversalsOf(payment)).toEqual([]);
 });

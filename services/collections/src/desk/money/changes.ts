@@ -1,6 +1,6 @@
 import { REVERSAL_REASONS } from "@collections/bookings";
 import { hasInvisible, readInstant, storedLoanNumber } from "@collections/cases";
-import { type EntityManager, parsePublicId } from "@collections/database";
+import { type EntityManager, parsePublicId, type Tx } from "@collections/database";
 import {
   type MoveOutcome,
   movePayment,
@@ -70,9 +70,17 @@ export interface MoneyRehearsal {
 
 type Refused = Exclude<DeskOutcome, { kind: "done" }>;
 
+/** The confirmation of a change by a second person. */
+export interface SecondConfirmation {
+  /** The operator who asked for the change. */
+  readonly askedBy: string;
+  /** Records the confirmation in the transaction of the change. If it throws, nothing is changed. */
+  readonly record: (tx: Tx) => Promise<void>;
+}
+
 interface Run {
   readonly dryRun: boolean;
-  readonly askedBy?: string | undefined;
+  readonly confirmation?: SecondConfirmation | undefined;
 }
 
 const REFERENCE_CHARACTERS = 128;
@@ -134,27 +142,27 @@ export async function rehearseChange(acting: Acting, order: MoneyOrder): Promise
   }
 }
 
-/**
- * Makes a change. A repeat of the same order changes nothing.
- *
- * @param askedBy the operator who asked for the change, if a second one confirms it
- */
-export async function changeFromDesk(acting: Acting, order: MoneyOrder, askedBy?: string): Promise<DeskOutcome> {
+/** Makes a change, with its confirmation if a second person confirms it. A repeat of the same order changes nothing. */
+export async function changeFromDesk(
+  acting: Acting,
+  order: MoneyOrder,
+  confirmation?: SecondConfirmation,
+): Promise<DeskOutcome> {
   switch (order.kind) {
     case "payout": {
       const read = await readPayout(acting, order);
       if ("kind" in read) return read;
-      const outcome = await recordPayout(acting.em(), read.wanted);
+      const outcome = await recordPayout(acting.em(), read.wanted, new Date(), { alsoWrite: confirmation?.record });
       return outcome.kind === "recorded" || outcome.kind === "repeated"
         ? DONE
         : refused(whyNoPayout(outcome, read.wanted));
     }
     case "reversal": {
-      const outcome = await runReversal(acting, order, { dryRun: false, askedBy });
+      const outcome = await runReversal(acting, order, { dryRun: false, confirmation });
       return outcome.kind === "reversed" ? DONE : outcome;
     }
     case "move": {
-      const outcome = await runMove(acting, order, { dryRun: false, askedBy });
+      const outcome = await runMove(acting, order, { dryRun: false, confirmation });
       return outcome.kind === "moved" ? DONE : outcome;
     }
   }
@@ -222,7 +230,7 @@ async function rehearseReversal(acting: Acting, order: ReversalOrder): Promise<M
   };
 }
 
-async function runReversal(acting: Acting, order: ReversalOrder, { dryRun, askedBy }: Run) {
+async function runReversal(acting: Acting, order: ReversalOrder, { dryRun, confirmation }: Run) {
   const named = await namedPayment(acting, order);
   const history = named && (await paymentHistory(acting.em(), named));
   if (!named || !history) return NOT_FOUND;
@@ -244,8 +252,9 @@ async function runReversal(acting: Acting, order: ReversalOrder, { dryRun, asked
     warnings: [],
     acceptedAt: new Date(),
   };
-  const auditReason = withAsker(order.note === "" ? reason : `${reason}: ${order.note}`, askedBy);
-  const outcome = await reversePayment(acting.em(), request, acting.environment, { dryRun, auditReason });
+  const auditReason = withAsker(order.note === "" ? reason : `${reason}: ${order.note}`, confirmation);
+  const options = { dryRun, auditReason, alsoWrite: confirmation?.record };
+  const outcome = await reversePayment(acting.em(), request, acting.environment, options);
   const paymentMinor = history.booking.amountMinor;
   switch (outcome.kind) {
     case "refused":
@@ -276,7 +285,7 @@ async function rehearseMove(acting: Acting, order: MoveOrder): Promise<MoneyRehe
   return { kind: "possible", order, facts, amountMinor: reversal.amountMinor, currency };
 }
 
-async function runMove(acting: Acting, order: MoveOrder, { dryRun, askedBy }: Run) {
+async function runMove(acting: Acting, order: MoveOrder, { dryRun, confirmation }: Run) {
   const named = await namedPayment(acting, order);
   if (!named) return NOT_FOUND;
   if (order.toLoan.trim() === "") return refused("Give the loan to which the payment belongs.");
@@ -289,7 +298,8 @@ async function runMove(acting: Acting, order: MoveOrder, { dryRun, askedBy }: Ru
   const request = { ...named, toLoan, reversalReference, reversedAt: now, note: null, warnings: [], acceptedAt: now };
   const outcome = await movePayment(acting.em(), request, acting.environment, {
     dryRun,
-    auditReason: withAsker(order.note, askedBy),
+    auditReason: withAsker(order.note, confirmation),
+    alsoWrite: confirmation?.record,
   });
   return outcome.kind === "moved" ? outcome : refused(whyNoMove(outcome));
 }
@@ -347,8 +357,8 @@ function whyNoPayout(
   }
 }
 
-function withAsker(reason: string, askedBy: string | undefined): string {
-  return askedBy === undefined ? reason : `${reason} (asked for by ${askedBy})`;
+function withAsker(reason: string, confirmation: SecondConfirmation | undefined): string {
+  return confirmation === undefined ? reason : `${reason} (asked for by ${confirmation.askedBy})`;
 }
 
 /** Reads a time with a zone, or a local time such as `2026-11-24T15:30`. */

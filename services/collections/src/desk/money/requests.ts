@@ -1,4 +1,4 @@
-import { parsePublicId, publicId, transaction } from "@collections/database";
+import { parsePublicId, publicId, transaction, type Tx } from "@collections/database";
 import {
   decideSecondPersonRequest,
   isSameOperator,
@@ -46,26 +46,48 @@ export async function requestNamed(desk: MoneyDesk, given: string) {
   return { ...shown, rehearsal: shown.state === "waiting" ? await rehearseChange(desk, shown.order) : undefined };
 }
 
-/** Confirms the change of another operator, and makes it. The change must still be possible. */
+/**
+ * Confirms the change of another operator, and makes it, in one transaction. A change that is refused is not confirmed: the
+ * request waits on.
+ */
 export async function confirmRequest(desk: MoneyDesk, given: string): Promise<DeskOutcome> {
   const found = await requestNamed(desk, given);
   if (!found) return { kind: "not_found" };
   if (found.isOwn) return refused("You have asked for this change: another operator with the role money confirms it.");
   const { rehearsal, order, requestedBy } = found;
   if (rehearsal?.kind === "refused") return rehearsal;
-  const decided = await decide(desk, given, true);
-  return decided ? changeFromDesk(desk, order, requestedBy) : ENDED;
+  const confirmation = {
+    askedBy: requestedBy,
+    async record(tx: Tx) {
+      if (!(await decide(desk, tx, { given, isConfirmed: true }))) throw new RequestEnded();
+    },
+  };
+  try {
+    return await changeFromDesk(desk, order, confirmation);
+  } catch (error) {
+    if (error instanceof RequestEnded) return ENDED;
+    throw error;
+  }
 }
 
 /** Declines the change of another operator, or withdraws the operator's own request. */
 export async function declineRequest(desk: MoneyDesk, given: string): Promise<DeskOutcome> {
-  return (await decide(desk, given, false)) ? { kind: "done" } : ENDED;
+  const declined = await transaction(desk.em(), (tx) => decide(desk, tx, { given, isConfirmed: false }));
+  return declined ? { kind: "done" } : ENDED;
 }
 
-async function decide({ em, operator: by }: MoneyDesk, given: string, isConfirmed: boolean) {
+async function decide(
+  { operator: by }: MoneyDesk,
+  tx: Tx,
+  { given, isConfirmed }: { readonly given: string; readonly isConfirmed: boolean },
+) {
   const id = parsePublicId("req", given);
-  if (id === undefined) return undefined;
-  return transaction(em(), (tx) => decideSecondPersonRequest(tx, { id, by, isConfirmed }, new Date()));
+  return id === undefined ? undefined : decideSecondPersonRequest(tx, { id, by, isConfirmed }, new Date());
+}
+
+/** Thrown to roll back a change whose request has ended meanwhile. */
+class RequestEnded extends Error {
+  override readonly name = "RequestEnded";
 }
 
 function shownRequest(request: SecondPersonRequest, operator: string) {
