@@ -55,6 +55,7 @@ export {
   reversalsByReference,
 } from "./books/by-reference.ts";
 export { type BookingFilter, type BookingsAfter, listBookings, type ListedBookings } from "./books/list-bookings.ts";
+export { type FeeLine, feeLines, type FeePeriod, type FeeSum, feeSums } from "./books/fees.ts";
 export { hasPayment } from "./books/has-payment.ts";
 export { latestBookings, type LatestBefore, latestReversals } from "./books/latest.ts";
 export {

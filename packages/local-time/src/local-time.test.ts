@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { dayIn, hoursOfDay, instantOf, instantShowing, spanOfDay, timeIn, wallClock } from "./index.ts";
+import { dayIn, hoursOfDay, instantOf, instantShowing, spanOfDay, spanOfMonth, timeIn, wallClock } from "./index.ts";
 
 test.each([
   ["2026-11-20T20:11:07.512Z", "Asia/Kolkata", "2026-11-21T01:41:07.512Z"],
@@ -80,6 +80,15 @@ const ZONES = [
   ..."Atlantic/Azores America/Havana America/Santiago America/Asuncion America/St_Johns America/Nuuk".split(" "),
   ..."Antarctica/Troll Australia/Lord_Howe Pacific/Apia Pacific/Kiritimati UTC".split(" "),
 ];
+
+test.each([
+  ["a month", "2026-11", "Asia/Kolkata", "2026-10-31T18:30:00Z", "2026-11-30T18:30:00Z"],
+  ["December", "2026-12", "Asia/Kolkata", "2026-11-30T18:30:00Z", "2026-12-31T18:30:00Z"],
+  ["a leap February", "2028-02", "UTC", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"],
+  ["a month in which clocks change", "2026-03", "Europe/Berlin", "2026-02-28T23:00:00Z", "2026-03-31T22:00:00Z"],
+])("spanOfMonth returns the bounds of %s", (_, month, timeZone, from, to) => {
+  expect(spanOfMonth(month, timeZone)).toEqual({ from: new Date(from), to: new Date(to) });
+});
 
 test("for any moment in every zone, instantShowing returns a moment with the same local time", () => {
   const moment = fc.date({ min: new Date("2005-01-01"), max: new Date("2030-01-01"), noInvalidDate: true });

@@ -88,6 +88,18 @@ export function spanOfDay(day: string, timeZone: string): Span {
   return { from: midnight(date), to: midnight(date + 1) };
 }
 
+/**
+ * Returns a local month `YYYY-MM` as a period, from the first moment of its first day to the first moment of the next month.
+ *
+ * @example
+ * spanOfMonth("2026-11", "Asia/Kolkata").to; // 2026-11-30T18:30:00Z
+ */
+export function spanOfMonth(month: string, timeZone: string): Span {
+  const [year, number] = month.split("-").map(Number) as [number, number];
+  const midnight = (monthOfYear: number) => instantShowing(Date.UTC(year, monthOfYear - 1, 1), timeZone);
+  return { from: midnight(number), to: midnight(number + 1) };
+}
+
 const QUARTER_MS = 15 * 60_000;
 
 /**

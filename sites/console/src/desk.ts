@@ -2,6 +2,7 @@ import type { CaseOrderKind, LenderMoves, MoveRequest } from "./acts.ts";
 import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
+import type { FeesPage, FeesSearch, LongDownload } from "./reads/fees.ts";
 import type { FiguresPage } from "./reads/figures.ts";
 import type { MoneyPage, MoneySearch } from "./reads/money.ts";
 import type { PaymentsPage, PaymentsSearch } from "./reads/payments.ts";
@@ -48,6 +49,10 @@ export interface ConsoleDesk {
   readonly lender: (code: string, before: string | undefined) => Promise<LenderView | undefined>;
   /** Returns a page of the payments or reversals of a lender: of `search.lender`, or of the first. */
   readonly payments: (search: PaymentsSearch) => Promise<PaymentsPage>;
+  /** Returns a page of the fee statement of a lender: of `search.lender`, or of the first. */
+  readonly fees: (search: FeesSearch) => Promise<FeesPage>;
+  /** Returns a whole fee statement as CSV, by default of the first lender and of the current month. Undefined if there is no such lender or month. */
+  readonly feesFile: (statement: Omit<FeesSearch, "after">) => Promise<LongDownload | undefined>;
   /** Returns a page of the stored reconciliations of a lender: of `search.lender`, or of the first. */
   readonly reconciliations: (search: ReconciliationsSearch) => Promise<ReconciliationsPage>;
   /** Returns a stored reconciliation. Undefined if there is no such lender or reconciliation. */
@@ -99,6 +104,8 @@ export type LenderDesk = Pick<
   | "cases"
   | "caseOf"
   | "payments"
+  | "fees"
+  | "feesFile"
   | "reconciliations"
   | "reconciliation"
   | "deliveries"

@@ -35,6 +35,7 @@ const MENU: readonly MenuEntry[] = [
   { path: "/search", label: "Search", isForLenders: true },
   { path: "/cases", label: "Cases", isForLenders: true },
   { path: "/payments", label: "Payments", isForLenders: true },
+  { path: "/fees", label: "Fees", isForLenders: true },
   { path: "/reconciliations", label: "Reconciliations", isForLenders: true },
   { path: "/field-partners", label: "Field partners", isForLenders: false },
   { path: "/lenders", label: "Lenders", isForLenders: false },

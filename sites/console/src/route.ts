@@ -3,6 +3,7 @@ import type { ConsoleActs, LenderActs } from "./acts.ts";
 import type { ConsoleDesk, LenderDesk } from "./desk.ts";
 import type { Html } from "./html.ts";
 import type { PageContent } from "./page.ts";
+import type { LongDownload } from "./reads/fees.ts";
 import type { Download } from "./reads/uploads.ts";
 import type { SentFile } from "./received-form.ts";
 
@@ -30,10 +31,11 @@ export interface SignedInVisit extends Visit {
   readonly hiddenFields: () => Html;
 }
 
-/** The answer to a request: a page, a CSV file to download, or a redirect to a page. */
+/** The answer to a request: a page, a CSV file to download, such a file that is sent while it is made, or a redirect to a page. */
 export type RouteAnswer = (
   | { readonly page: PageContent; readonly status?: number }
   | { readonly download: Download }
+  | { readonly longDownload: LongDownload }
   | { readonly redirectTo: string }
 ) & {
   /** The session that the browser gets, or the end of its session. */

@@ -13,6 +13,7 @@ import { ASSIGN_ROUTES } from "./routes/assign-case.ts";
 import { CASE_ORDER_ROUTES } from "./routes/case-orders.ts";
 import { CONNECTION_ROUTES } from "./routes/connection.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
+import { FEE_ROUTES } from "./routes/fees.ts";
 import { MONEY_ROUTES } from "./routes/money-changes.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PAYMENT_ROUTES } from "./routes/payments.ts";
@@ -163,6 +164,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     },
   },
   ...PAYMENT_ROUTES,
+  ...FEE_ROUTES,
   ...ASSIGN_ROUTES,
   ...CASE_ORDER_ROUTES,
   ...CONNECTION_ROUTES,

@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { answerPage, madeOnce } from "@collections/web-pages";
 import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
 import type { ConsoleAccess, ConsoleOperator } from "./access.ts";
@@ -8,6 +10,7 @@ import { hiddenFields } from "./act-form.ts";
 import { refusedUploadPage } from "./pages/upload.ts";
 import { messagePage, needsSessionPage } from "./pages/message.ts";
 import { consolePage, type PageContent, type PageFrame } from "./page.ts";
+import type { LongDownload } from "./reads/fees.ts";
 import { type ReceivedForm, receivedForm } from "./received-form.ts";
 import type { ConsoleRoute, RouteAnswer } from "./route.ts";
 import { CONSOLE_ROUTES } from "./routes.ts";
@@ -167,7 +170,32 @@ async function send(response: Response, answer: RouteAnswer, options: ConsoleOpt
     response.set("Cache-Control", "no-store").attachment(answer.download.fileName);
     return void response.type("text/csv; charset=utf-8").send(answer.download.text);
   }
+  if ("longDownload" in answer) return sendInParts(response, answer.longDownload, options);
   response.set("Cache-Control", "no-store").redirect(303, answer.redirectTo);
+}
+
+/** Sends a file while it is made. An error before the first part is answered with a page; later the connection breaks. */
+async function sendInParts(
+  response: Response,
+  { fileName, chunks }: LongDownload,
+  { log }: ConsoleOptions,
+): Promise<void> {
+  const parts = chunks[Symbol.asyncIterator]();
+  const first = await parts.next();
+  response.set("Cache-Control", "no-store").attachment(fileName).type("text/csv; charset=utf-8");
+  const rest = { [Symbol.asyncIterator]: () => parts };
+  try {
+    await pipeline(Readable.from(first.done ? [] : withFirst(first.value, rest)), response);
+  } catch (error) {
+    // The pipeline has closed the connection, so a browser reports the download as failed.
+    const isLeft = (error as { code?: unknown }).code === "ERR_STREAM_PREMATURE_CLOSE";
+    if (!isLeft) log.error({ error, fileName }, "a download of the console failed");
+  }
+}
+
+async function* withFirst(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first;
+  yield* rest;
 }
 
 async function show(response: Response, content: PageContent, frame: PageFrame): Promise<void> {

@@ -32,6 +32,13 @@ export function words(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+const months = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** Returns a month `YYYY-MM` as people write it: November 2026. */
+export function monthText(month: string): string {
+  return months.format(new Date(`${month}-01T00:00:00Z`));
+}
+
 const days = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Returns a day `YYYY-MM-DD` as people write it: Sun 29 Nov. */

@@ -30,6 +30,7 @@ import { peopleNamed, personNamed } from "../desk/people.ts";
 import { pageOfCases } from "../desk/list-cases.ts";
 import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
 import { lenderOf, pageOfLenders } from "../desk/list-lenders.ts";
+import { feesFile, pageOfFees } from "../desk/money/fees.ts";
 import { pageOfMoney } from "../desk/money/money-due.ts";
 import { pageOfPayments } from "../desk/money/payments.ts";
 import { pageOfReconciliations, reconciliationPage } from "../desk/money/reconciliations.ts";
@@ -175,6 +176,8 @@ function deskOf(
     },
     cases: async (search) => pageOfCases(em(), await lenders(), search),
     payments: async (search) => pageOfPayments(em(), await lenders(), search),
+    fees: async (search) => pageOfFees(em(), await lenders(), search, new Date()),
+    feesFile: async (statement) => feesFile(em, await lenders(), statement, new Date()),
     reconciliations: async (search) => pageOfReconciliations(em(), await lenders(), search),
     reconciliation: async (search) => reconciliationPage(em(), await lenders(), search),
     loanOfForm: async (lenderCode, loan) => loanOfForm(em(), await lenders(), { code: lenderCode, loan }),

@@ -61,6 +61,7 @@ const READS = new Set([
   "audit list",
   "doctor",
   "ledger statement",
+  "ledger fees",
   "ledger verify",
   "ledger anchor-keys",
   "payment show",

@@ -30,7 +30,7 @@ const LISTS: readonly (readonly [command: string, args: readonly string[], items
 ];
 
 /** Commands that print rows for a spreadsheet, but no pages. */
-const NO_PAGES = new Set(["find", "ledger statement"]);
+const NO_PAGES = new Set(["find", "ledger statement", "ledger fees"]);
 
 let cli: Cli;
 

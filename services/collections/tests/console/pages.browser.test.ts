@@ -162,6 +162,9 @@ test.each([
   await page.getByRole("link", { name: "Payments", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Payments" }).waitFor();
   await look("payments");
+  await page.getByRole("link", { name: "Fees", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Fees" }).waitFor();
+  await look("fees");
   await page.getByRole("link", { name: "Deliveries" }).first().click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
   await look("deliveries");

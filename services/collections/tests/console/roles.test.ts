@@ -154,6 +154,8 @@ test("a lender's staff reaches these pages and forms, and no other", () => {
     "GET /console/payments",
     "GET /console/reconciliations",
     "GET /console/reconciliations/:lender/:run",
+    "GET /console/fees",
+    "GET /console/fees.csv",
     "GET /console/connection",
     "GET /console/deliveries",
     "GET /console/deliveries/:event",

@@ -100,6 +100,8 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
   ["Money", () => "/console/money"],
   ["Payments", () => "/console/payments"],
   ["Reversals", () => "/console/payments?kind=reversals"],
+  ["Fees", () => "/console/fees"],
+  ["a fee statement as CSV", () => `/console/fees.csv?lender=ACME&month=${new Date().toISOString().slice(0, 7)}`],
   ["Reconciliations", () => "/console/reconciliations"],
   ["a reconciliation", () => runPath],
   ["a payout", () => personPath.replace("field-partners", "money/payouts")],

@@ -35,6 +35,12 @@ const QUERIES: readonly [name: string, values: readonly unknown[], indexes: Read
   ],
   ["ledger.latest-bookings", [LENDER, IDS[1], LIST_LIMIT], { payment_booking_pkey: LIST_LIMIT }],
   ["ledger.latest-reversals", [LENDER, IDS[1], LIST_LIMIT], { payment_reversal_pkey: LIST_LIMIT }],
+  ["ledger.fee-sums", [LENDER, ...IDS, FROM, TO], { transfer_pkey: MOST_BY_IDS }],
+  [
+    "ledger.fee-lines",
+    [LENDER, ...IDS, FROM, TO, LIST_LIMIT],
+    { transfer_pkey: MOST_BY_IDS, payment_booking_pkey: LIST_LIMIT },
+  ],
   ["earnings.deduction-sums", [LENDER, ...IDS, BOUNDS], { earning_pkey: MOST_BY_IDS }],
   ["payment-links.count-links", [LENDER, ...IDS, BOUNDS], { payment_link_pkey: MOST_BY_IDS }],
   [
@@ -64,6 +70,7 @@ const TABLES = [
   "payment_links.payment_link",
   "ledger.payment_booking",
   "ledger.payment_reversal",
+  "ledger.transfer",
   "earnings.earning",
 ];
 /** The scans of each query with each kind of plan, by the kind and the name of the query. */
@@ -179,6 +186,13 @@ async function fill(client: Client): Promise<void> {
      select lender_id, id, id, 'LN-' || n, 'UTR' || n, 'RV-' || n, id, 1, 100, 'INR', at, 'bounced', 100, 0, false, 0,
        '[]', 10, 0, 100, 0, 'in_progress', 1, '[]', at
      from ${rows}`,
+    values,
+  );
+  await client.query(
+    `insert into ledger.transfer (lender_id, id, debit_account, credit_account, amount_minor, currency, kind, case_id,
+       booking_id, memo, effective_at, recorded_at)
+     select lender_id, id, 'commission_expense/' || lender_id || '/INR', 'pending/' || id || '/INR', 25, 'INR', 'commission',
+       id, id, 'Commission earned', at, at from ${rows}`,
     values,
   );
   await client.query(

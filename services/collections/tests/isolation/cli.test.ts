@@ -129,6 +129,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   today: { names: "--lender --cursor", trial: ONE_LENDER },
   doctor: { names: "--lender", trial: ONE_LENDER },
   "ledger statement": { names: "<lender> <loan>", trial: { args: aLoan } },
+  "ledger fees": { names: "<lender> --month", trial: ONE_LENDER },
   "ledger verify": { names: "--lender", trial: ONE_LENDER },
   "ledger extend": { names: "--lender", trial: ONE_LENDER },
   "ledger anchor-keys": { names: "", trial: { because: "it is about the master key, and reads no row" } },

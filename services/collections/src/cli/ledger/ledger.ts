@@ -4,6 +4,7 @@ import { publicId, transaction } from "@collections/database";
 import { listLenders, recordAct } from "@collections/lenders";
 import { grouped, toDecimal } from "@collections/money";
 import { Command } from "commander";
+import { feesCommand } from "./fees.ts";
 import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { formatOf, type PageFormat, printPage } from "../terminal/page-options.ts";
@@ -25,6 +26,7 @@ export function ledgerCommand(): Command {
     .description("Show every line of a loan's account, over all its cycles.")
     .addHelpText("after", "\nExample:\n  pnpm collections ledger statement ACME LN-1001")
     .action((code: string, loan: string, { csv }: { csv?: true }) => statement(code, loan, formatOf({ csv })));
+  ledger.addCommand(feesCommand());
   ledger
     .command("extend")
     .option("--lender <code>", "extend the chain of this lender; by default of every lender")

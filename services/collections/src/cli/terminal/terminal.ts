@@ -26,6 +26,35 @@ export function printCsv(records: readonly (readonly string[])[]): void {
   process.stdout.write(BYTE_ORDER_MARK + records.map((cells) => csvLine(cells.map(harmless))).join(""));
 }
 
+/**
+ * Prints a CSV file on stdout whose records arrive in portions. The next portion is read when the reader of the output has
+ * taken the previous one, so the memory does not grow with the file.
+ */
+export async function printCsvInPortions(
+  header: readonly string[],
+  portions: AsyncIterable<readonly (readonly string[])[]>,
+): Promise<void> {
+  printCsv([header]);
+  for await (const records of portions) {
+    const text = records.map((cells) => csvLine(cells.map(harmless))).join("");
+    if (!process.stdout.write(text)) await outputTaken();
+    if (process.stdout.destroyed) return;
+  }
+}
+
+/** Waits until stdout takes more text, or until its reader has closed it. */
+function outputTaken(): Promise<void> {
+  const { stdout } = process;
+  return new Promise((resolve) => {
+    const ends = ["drain", "error", "close"];
+    const end = () => {
+      for (const name of ends) stdout.off(name, end);
+      resolve();
+    };
+    for (const name of ends) stdout.on(name, end);
+  });
+}
+
 /** Writes text for a person to stderr, while a command runs or when it fails. */
 export function tell(text: string): void {
   process.stderr.write(`${harmless(text)}\n`);
