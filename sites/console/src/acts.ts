@@ -13,6 +13,9 @@ export const CASE_ORDERS = ["unassign", "hold", "release", "close"] as const;
 /** An order for a case. */
 export type CaseOrderKind = (typeof CASE_ORDERS)[number];
 
+/** The orders for a field partner. */
+export type PersonOrderKind = "suspend" | "resume";
+
 /** A loan of a lender. */
 export interface LoanName {
   readonly lenderCode: string;
@@ -46,6 +49,19 @@ export interface ConsoleActs {
    */
   readonly moveCases: (
     move: MoveRequest & { readonly version: string; readonly reason: string },
+  ) => Promise<ActOutcome>;
+  /** Suspends a field partner and ends every session, or lets a suspended one sign in again. */
+  readonly orderPerson: (order: {
+    readonly fieldPartnerId: string;
+    readonly order: PersonOrderKind;
+    readonly reason: string;
+  }) => Promise<ActOutcome>;
+  /**
+   * Spreads the unassigned cases of a lender over field partners, if they are still the cases of the dry run whose `version`
+   * the form names.
+   */
+  readonly spreadCases: (
+    spread: SpreadRequest & { readonly version: string; readonly reason: string },
   ) => Promise<ActOutcome>;
   /** Stores a file, and has it checked. `fields` has the options of the form. */
   readonly storeFile: (
@@ -83,6 +99,17 @@ export type LenderActs = Pick<ConsoleActs, "replayDelivery" | "storeFile" | "che
 export interface MoveRequest {
   readonly from: string;
   readonly to: string;
+}
+
+/** What a spread evens out. */
+export type SpreadBy = "amount" | "postal-code";
+
+/** A request to spread the unassigned cases of a lender. */
+export interface SpreadRequest {
+  readonly lenderCode: string;
+  readonly by: string;
+  /** A name, phone or id for each field partner. The form that spreads the cases has ids. */
+  readonly people: readonly string[];
 }
 
 /** The cases that one person gets or would get, in one currency. */

@@ -1,4 +1,4 @@
-import type { CaseOrderKind, LenderMoves, MoveRequest } from "./acts.ts";
+import type { CaseOrderKind, LenderMoves, MoveRequest, SpreadRequest } from "./acts.ts";
 import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
@@ -79,6 +79,10 @@ export interface ConsoleDesk {
   readonly person: (fieldPartnerId: string) => Promise<PersonSummary | undefined>;
   /** Finds out what a move of all open cases would do, and changes nothing. */
   readonly plannedMoves: (move: MoveRequest) => Promise<MovePlan>;
+  /** Returns the codes of all lenders, sorted. */
+  readonly lenderCodes: () => Promise<readonly string[]>;
+  /** Finds out what a spread would do, and changes nothing. */
+  readonly plannedSpread: (spread: SpreadRequest) => Promise<SpreadPlan>;
   /** Returns a page of deliveries, newest first. */
   readonly deliveries: (search: DeliverySearch) => Promise<DeliveriesPage>;
   /** Returns the lenders, and the callback and the keys of one of them: of `lender`, or of the first. */
@@ -152,6 +156,15 @@ export interface PersonSummary {
 export type MovePlan =
   | { readonly kind: "planned"; readonly version: string; readonly lenders: readonly LenderMoves[] }
   | { readonly kind: "refused"; readonly detail: string };
+
+/**
+ * The result that a spread would have. `people` are the field partners whom the request names. `unclear`: `text` names no
+ * field partner, or each of `found`.
+ */
+export type SpreadPlan =
+  | (Extract<MovePlan, { kind: "planned" }> & { readonly people: readonly PersonSummary[] })
+  | Extract<MovePlan, { kind: "refused" }>
+  | { readonly kind: "unclear"; readonly text: string; readonly found: readonly PersonSummary[] };
 
 /** Which deliveries to show. */
 export interface DeliverySearch {

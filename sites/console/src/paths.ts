@@ -9,7 +9,7 @@ export function deliveryPath(eventId: string): string {
 }
 
 /** Returns the path of a field partner's page, or of a form about the field partner, below the path of the console. */
-export function personPath(fieldPartnerId: string, form?: "phone" | "move"): string {
+export function personPath(fieldPartnerId: string, form?: "phone" | "move" | "suspend" | "resume"): string {
   return `/field-partners/${encodeURIComponent(fieldPartnerId)}${form === undefined ? "" : `/${form}`}`;
 }
 

@@ -17,8 +17,10 @@ import { FEE_ROUTES } from "./routes/fees.ts";
 import { MONEY_ROUTES } from "./routes/money-changes.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PAYMENT_ROUTES } from "./routes/payments.ts";
+import { PERSON_ORDER_ROUTES } from "./routes/person-orders.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
 import { PROVIDER_ROUTES } from "./routes/provider.ts";
+import { SPREAD_ROUTES } from "./routes/spread-cases.ts";
 import { UPLOAD_ROUTES } from "./routes/uploads.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
@@ -171,6 +173,8 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,
+  ...PERSON_ORDER_ROUTES,
+  ...SPREAD_ROUTES,
   ...UPLOAD_ROUTES,
   ...MONEY_ROUTES,
 ];

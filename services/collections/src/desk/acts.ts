@@ -1,20 +1,16 @@
 import { storedLoanNumber } from "@collections/cases";
 import { type EntityManager, parsePublicId, publicId, transaction } from "@collections/database";
-import { fieldPartnerById, InvalidFieldPartnerError, updateFieldPartner } from "@collections/field-partners";
 import {
-  assignCase,
-  type CaseMove,
-  type CaseOrderOutcome,
-  closeCase,
-  holdCase,
-  releaseCase,
-  unassignCase,
-} from "@collections/flows";
+  fieldPartnerById,
+  InvalidFieldPartnerError,
+  resumeFieldPartner,
+  suspendFieldPartner,
+  updateFieldPartner,
+} from "@collections/field-partners";
+import { assignCase, type CaseOrderOutcome, closeCase, holdCase, releaseCase, unassignCase } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
 import { replayDelivery } from "@collections/webhooks";
 import { deliveryOf } from "./deliveries.ts";
-import { applyMoves, CASES_OF_HOLDER, plannedMoves, versionOf } from "./move-plan.ts";
-import { shownAssignment } from "./move-tally.ts";
 
 /** The parts that changes need. */
 export interface Acting {
@@ -92,63 +88,16 @@ export async function changePhoneFromDesk(
   }
 }
 
-interface PlannedForLender {
-  readonly lender: Lender;
-  readonly moves: readonly CaseMove[];
-}
-
-/** Finds out what a move of all open cases of a person would do at each lender. Changes nothing. */
-export async function planFromDesk(acting: Acting, given: { readonly from: string; readonly to: string }) {
-  const planned = await planAll(acting, given);
-  if ("kind" in planned) return planned;
-  const lenders = await applied(acting, planned, { reason: null, dryRun: true });
-  return { kind: "planned" as const, version: versionOf(planned), lenders };
-}
-
-/** Moves all open cases of a person if they are still those of the dry run with this version. */
-export async function moveFromDesk(
-  acting: Acting,
-  { version, reason, ...given }: { from: string; to: string; version: string; reason: string },
-) {
-  const planned = await planAll(acting, given);
-  if ("kind" in planned) return planned;
-  if (versionOf(planned) !== version) {
-    return refused("The cases have changed since they were shown. Look at them again, and send the form once more.");
-  }
-  await applied(acting, planned, { reason, dryRun: false });
-  return { kind: "done" as const };
-}
-
-async function planAll(
-  { em, lenders }: Acting,
-  { from: givenFrom, to: givenTo }: { readonly from: string; readonly to: string },
-): Promise<PlannedForLender[] | { kind: "refused"; detail: string }> {
-  const [from, to] = [givenFrom, givenTo].map((id) => parsePublicId("fp", id));
-  const target = to === undefined ? undefined : await fieldPartnerById(em(), to);
-  if (from === undefined || !target) return refused("There is no such field partner.");
-  if (target.id === from) return refused("The person has these cases already: choose another field partner.");
-  if (target.state !== "active")
-    return refused(`${target.displayName} is suspended: choose another field partner, or resume this one first.`);
-  const planned: PlannedForLender[] = [];
-  for (const lender of await lenders()) {
-    const search = { holderId: from, statuses: [...CASES_OF_HOLDER] };
-    const moves = await plannedMoves(em(), lender, { search, people: [target.id] });
-    if (moves.length > 0) planned.push({ lender, moves });
-  }
-  return planned;
-}
-
-async function applied(
-  { em, environment }: Acting,
-  planned: readonly PlannedForLender[],
-  run: { readonly reason: string | null; readonly dryRun: boolean },
-) {
-  const shown = [];
-  for (const one of planned) {
-    const tally = await applyMoves(em, one, { ...run, environment });
-    shown.push(shownAssignment(one.lender, tally, run.dryRun));
-  }
-  return shown;
+/** Suspends a field partner, which ends every session, or lets a suspended one sign in again. */
+export async function orderPersonFromDesk(
+  { em }: Acting,
+  { fieldPartnerId: given, order, reason }: { fieldPartnerId: string; order: "suspend" | "resume"; reason: string },
+): Promise<DeskOutcome> {
+  const id = parsePublicId("fp", given);
+  if (id === undefined || !(await fieldPartnerById(em(), id))) return NOT_FOUND;
+  const change = order === "suspend" ? suspendFieldPartner : resumeFieldPartner;
+  await transaction(em(), (tx) => change(tx, id, new Date(), reason));
+  return { kind: "done" };
 }
 
 async function askedOf({ em, lenders }: Acting, { lenderCode, loan, reason }: DeskOrder) {

@@ -14,9 +14,8 @@ import type { App } from "../app.ts";
 import {
   assignFromDesk,
   changePhoneFromDesk,
-  moveFromDesk,
   orderFromDesk,
-  planFromDesk,
+  orderPersonFromDesk,
   replayFromDesk,
 } from "../desk/acts.ts";
 import { actorText } from "../desk/actor-text.ts";
@@ -43,6 +42,7 @@ import {
   requestNamed,
   waitingRequests,
 } from "../desk/money/requests.ts";
+import { moveFromDesk, planFromDesk, planSpreadFromDesk, spreadFromDesk } from "../desk/moves/moves.ts";
 import { outstandingReading, type ReadOutstanding } from "../desk/outstanding.ts";
 import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
@@ -137,6 +137,8 @@ function actsOf(acting: DeskActing, { name }: ConsoleOperator): ConsoleActs {
     replayDelivery: (replay) => asOperator(() => replayFromDesk(acting, replay)),
     changePhone: (change) => asOperator(() => changePhoneFromDesk(acting, change)),
     moveCases: (move) => asOperator(() => moveFromDesk(acting, move)),
+    orderPerson: (order) => asOperator(() => orderPersonFromDesk(acting, order)),
+    spreadCases: (spread) => asOperator(() => spreadFromDesk(acting, spread)),
     storeFile: (upload) => asOperator(() => storeFileFromDesk(acting, upload)),
     checkFile: (check) => asOperator(() => checkFileFromDesk(acting, check)),
     applyFile: (apply) => asOperator(() => applyFileFromDesk(acting, apply)),
@@ -201,6 +203,8 @@ function deskOf(
     people: (text) => peopleNamed(em(), text),
     person: (fieldPartnerId) => personNamed(em(), fieldPartnerId),
     plannedMoves: (move) => planFromDesk(acting, move),
+    lenderCodes: async () => (await lenders()).map(({ code }) => code).toSorted(),
+    plannedSpread: (spread) => planSpreadFromDesk(acting, spread),
     uploads: (wanted) => uploadsOfChosen(acting, wanted),
     upload: (name) => uploadFromDesk(acting, name),
     rejectedRows: (name) => rejectedFromDesk(acting, name),

@@ -82,6 +82,9 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
   ["a delivery", () => eventPath],
   ["a new phone", () => `${personPath}/phone`],
   ["a move", () => `${personPath}/move?person=Nobody`],
+  ["a suspension", () => `${personPath}/suspend`],
+  ["an end of a suspension", () => `${personPath}/resume`],
+  ["a spread", () => "/console/cases/spread?people=Nobody"],
   ["Search", () => "/console/search"],
   ["a search for a loan number", () => `/console/search?text=${story.loan}`],
   ["a search for the end of a loan number", () => `/console/search?text=${story.loan.slice(1)}`],
@@ -123,22 +126,28 @@ test("every page is counted", () => {
 });
 
 test.each(PAGES)("the page of %s sends at most eight queries", async (_, path, most = MOST) => {
-  const reads = await readsDuring(async () => {
-    expect(await visitor.get(path())).toMatchObject({ status: 200 });
-  });
-  expect(reads.length, reads.join("\n")).toBeLessThanOrEqual(most);
+  await expectFewReads(visitor, { path: path(), most });
 });
 
 test("a page of a lender's staff sends at most eight queries", async () => {
   const reached = PAGES.filter(([, path]) => routesOf(path()).some(({ isForLenders }) => isForLenders));
   expect(reached.length).toBeGreaterThan(10);
-  for (const [name, path] of reached) {
-    const reads = await readsDuring(async () => {
-      expect(await staff.get(path()), name).toMatchObject({ status: 200 });
-    });
-    expect(reads.length, [name, ...reads].join("\n")).toBeLessThanOrEqual(MOST);
-  }
+  for (const [, path] of reached) await expectFewReads(staff, { path: path(), most: MOST });
 });
+
+/**
+ * Expects a page that sends at most this many queries. A reading that all pages share may begin during the first request,
+ * because it is repeated once a minute.
+ */
+async function expectFewReads(who: Visitor, { path, most }: { readonly path: string; readonly most: number }) {
+  const reads = () =>
+    readsDuring(async () => {
+      expect(await who.get(path), path).toMatchObject({ status: 200 });
+    });
+  await expect
+    .poll(reads, { message: path })
+    .toSatisfy((names: readonly string[]) => names.length <= most, `at most ${most} queries`);
+}
 
 /** Returns the routes of a page. */
 function routesOf(path: string) {

@@ -1,21 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
-import { dayIn, instantOf } from "@collections/local-time";
-import { afterFile, until } from "@collections/testing";
+import { readFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { beforeAll, expect, test } from "vitest";
-import { commandsInProcess } from "../fixtures/commands.ts";
-import { aRow, startTestService } from "../fixtures/fixture.ts";
-import { AppClient } from "../fixtures/graphql-client.ts";
+import { callsStage } from "../fixtures/calls-stage.ts";
+import { startTestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
-import { type VisitSetup, visitSetup } from "../fixtures/visit-setup.ts";
-
-const ZONE = "Asia/Kolkata";
-const DAY_MS = 86_400_000;
-const dayOf = (days: number) => dayIn(ZONE, new Date(Date.now() + days * DAY_MS));
-const YESTERDAY = dayOf(-1);
-const PROMISED_DAY = dayOf(5);
-const YESTERDAY_AT_TEN = instantOf(YESTERDAY, "10:00", ZONE).toISOString();
 
 interface Call {
   readonly title: string;
@@ -57,96 +45,26 @@ const ANSWERS: Readonly<Record<string, readonly (RegExp | { readonly code: numbe
 };
 
 const calls = callsOf(readFileSync(new URL("../../../../docs/operations.md", import.meta.url), "utf8"));
-const values = new Map([
-  ["2026-11-26", YESTERDAY],
-  ["2026-12-03", PROMISED_DAY],
-]);
+/** The values of this test by what the page has in their place. */
+const values = new Map<string, string>();
 
 let cli: Cli;
-let setup: VisitSetup;
 
 beforeAll(async () => {
   const service = await startTestService({ settings: { WEBHOOK_LADDER: "0s,1h" } });
-  cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
-  setup = await visitSetup(service, { code: "ACME" });
-  const person = async (name: string, phone: string) =>
-    String((await cli.json("field-partner", "create", "--name", name, "--phone", phone))["fieldPartnerId"]);
-  const asha = await person("Asha Rao", "+919820000091");
-  values.set("fp_0192…", asha);
-  values.set("fp_0193…", await person("Ravi Iyer", "+919820000092"));
-  values.set("fp_0194…", await person("Meera Nair", "+919820000093"));
-
-  const { lender } = setup;
-  const address = { line1: "12 MG Road", city: "Pune", country: "IN", latitude: 18.52, longitude: 73.85 };
-  const row = (loan: string) => aRow(loan, { borrowerName: "Sunita Devi", addresses: [address] });
-  await lender.importCases([0, 1, 2, 3, 4, 5, 6].map((digit) => row(`LN-100${digit}`)));
-  const { accessToken } = await cli.json("field-partner", "token", asha);
-  const app = new AppClient(service.url, String(accessToken));
-  await cli.json("case", "assign", "ACME", "LN-1000", asha);
-  await paidByLink(app);
-  await cli.json("case", "assign", "ACME", "LN-1001", asha);
-  await visitWithPromise(app);
-  for (const digit of [2, 3, 4]) await cli.json("case", "assign", "ACME", `LN-100${digit}`, asha);
-
-  const pay = (loan: string, reference: string) =>
-    lender.confirm(loan, { amount: 1_000, reference, paidAt: YESTERDAY_AT_TEN, mode: "upi" });
-  for (const [loan, reference] of [
-    ["LN-1001", "UTR4711"],
-    ["LN-1002", "UTR4712"],
+  const stage = await callsStage(service);
+  cli = stage.cli;
+  const { asha, ravi, meera } = stage.people;
+  for (const [written, value] of [
+    ["2026-11-26", stage.yesterday],
+    ["2026-12-03", stage.promisedDay],
+    ["fp_0192…", asha],
+    ["fp_0193…", ravi],
+    ["fp_0194…", meera],
+    ["payments.csv", stage.paymentsFile],
   ] as const)
-    await pay(loan, reference);
-  await cli.json("lender", "update", "ACME", "--commission-percent", "3");
-  lender.receiverBehaviour = "error500";
-  await pay("LN-1004", "UTR4713");
-  const retrying = () => cli("delivery", "list", "--lender", "ACME", "--state", "retrying");
-  await until(async () => (await retrying()).stdout.includes("retrying"));
-
-  const folder = mkdtempSync(join(tmpdir(), "fifteen-calls-"));
-  afterFile(() => rmSync(folder, { recursive: true }));
-  const lines = [
-    "LN-1001,UTR4711,1000.00",
-    "LN-1003,UTR4712,1000.00",
-    "LN-1004,UTR4713,1000.00",
-    "LN-1004,UTR4799,250.00",
-  ];
-  const rows = lines.map((line) => `${line},${YESTERDAY} 10:00,upi\n`);
-  writeFileSync(join(folder, "payments.csv"), ["Loan No,UTR,Amount,Paid On,Payment Mode\n", ...rows].join(""));
-  values.set("payments.csv", join(folder, "payments.csv"));
+    values.set(written, value);
 });
-
-/** Starts a visit on the newest case that the field partner may visit, and returns the ids. */
-async function aVisit(app: AppClient): Promise<{ visitId: string; caseId: string }> {
-  const { data } = await app.ask("{ cases(first: 1, filter: { workable: true }) { edges { node { id } } } }");
-  const caseId = String(data!["cases"].edges[0].node.id);
-  const visitId = crypto.randomUUID();
-  const place = { latitude: 18.521, longitude: 73.851, accuracyM: 12 };
-  await app.mutate("startVisit", { visitId, caseId, occurredAt: now(), ...place }, "visit { visitId }");
-  return { visitId, caseId };
-}
-
-/** The borrower pays all that is owed by a link that a field partner requested. */
-async function paidByLink(app: AppClient): Promise<void> {
-  const { visitId } = await aVisit(app);
-  const amount = { minor: "500000", currency: "INR" };
-  await app.mutate("requestPaymentLink", { visitId, amount }, "paymentLink { id }");
-  await setup.lender.waitFor(() => setup.lender.links.size === 1);
-  const [linkId] = setup.lender.links.keys();
-  const paid = { amount: 5_000, reference: "UTR4710", paidAt: now(), mode: "payment_link", linkId: linkId! };
-  expect((await setup.lender.confirm("LN-1000", paid)).status).toBe(200);
-}
-
-/** A field partner sees the borrower's phone number, visits the borrower and ends the visit with a promise. */
-async function visitWithPromise(app: AppClient): Promise<void> {
-  const { visitId, caseId } = await aVisit(app);
-  await app.mutate("revealContact", { caseId }, "contact { phone }");
-  const promise = { amount: { minor: "100000", currency: "INR" }, dueOn: PROMISED_DAY };
-  const end = { visitId, disposition: "PROMISE_TO_PAY", occurredAt: now(), promise };
-  await app.mutate("completeVisit", end, "visit { visitId }");
-}
-
-function now(): string {
-  return new Date().toISOString();
-}
 
 test("docs/operations.md has fifteen calls, and this test knows the answers to each", () => {
   expect(calls).toHaveLength(15);

@@ -31,6 +31,13 @@ export function casesPage(
   return {
     title: "Cases",
     main: html`<h1>Cases</h1>
+      ${
+        operator.roles.includes("operator") && lenderCode !== undefined
+          ? html`<p class="acts">
+              <a href="${home}/cases/spread?${queryText({ lender: lenderCode })}">Spread unassigned cases</a>
+            </p>`
+          : ""
+      }
       <form method="get" action="${home}/cases" class="choice">
         ${lenderField(lenderCodes, lenderCode)} ${textField("Loan or name", search.text)}
         ${(["status", "dpd", "holder"] as const).map((name) =>

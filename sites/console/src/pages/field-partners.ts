@@ -50,10 +50,12 @@ export function peoplePage(home: string, { text, state }: PeopleSearch, { people
   };
 }
 
-function actLinks(home: string, fieldPartnerId: string): Html {
+function actLinks(home: string, { fieldPartnerId, state }: PersonView): Html {
+  const order = state === "active" ? "suspend" : "resume";
   return html`<p class="acts">
     <a href="${home}${personPath(fieldPartnerId, "phone")}">Change the phone number</a>
     <a href="${home}${personPath(fieldPartnerId, "move")}">Move all cases</a>
+    <a href="${home}${personPath(fieldPartnerId, order)}">${words(order)}</a>
   </p>`;
 }
 
@@ -65,7 +67,7 @@ export function personPage(home: string, person: PersonView, operator: ConsoleOp
     section: "Field partners",
     main: html`<h1>${displayName} <span class="state">${words(state)}</span></h1>
       <p class="about">${fieldPartnerId}. Times in ${timeZone}.</p>
-      ${operator.roles.includes("operator") ? actLinks(home, fieldPartnerId) : ""}
+      ${operator.roles.includes("operator") ? actLinks(home, person) : ""}
       <div class="case">
         <section class="panel">
           <h2>Field partner</h2>

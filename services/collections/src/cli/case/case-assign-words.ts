@@ -1,6 +1,6 @@
 import type { Lender } from "@collections/lenders";
 import { withCurrency } from "../../desk/amount-text.ts";
-import { type MoveTally, shownAssignment } from "../../desk/move-tally.ts";
+import { type MoveTally, shownAssignment } from "../../desk/moves/move-tally.ts";
 import { table } from "../terminal/with-database.ts";
 
 const MOST_SHOWN = 20;
