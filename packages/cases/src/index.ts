@@ -106,6 +106,7 @@ export {
   lockCurrentCases,
   lockFreeCases,
 } from "./case/lock-cases.ts";
+export { keepRareStatuses } from "./list/keep-rare-statuses.ts";
 export { type AssignedWork, assignedWorkOf, type CaseCount, caseCountsOf } from "./list/assigned-work.ts";
 export {
   type CountedDay,
@@ -153,7 +154,8 @@ export {
   settlePromise,
 } from "./visit/promise-outcome.ts";
 export type { PromiseState, PromiseToPay } from "./visit/promise-to-pay.ts";
-export { type CaseSearch, type FoundCase, type FoundCases, searchCases } from "./list/search-cases.ts";
+export type { CaseSearch } from "./list/case-search.ts";
+export { type FoundCase, type FoundCases, searchCases } from "./list/search-cases.ts";
 export {
   caseById,
   caseByLoan,

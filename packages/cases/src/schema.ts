@@ -2,12 +2,14 @@ import type { PackageSchema } from "@collections/database";
 import { Case } from "./case/collection-case.ts";
 import { FileImport } from "./import/file-import.ts";
 import { GoneCaseEntity } from "./list/gone-case.ts";
+import { RareCaseEntity, RareStatusEntity } from "./list/rare-status.ts";
 import { SearchStateEntity } from "./list/search-state.ts";
 import { caseRuleMigration } from "./migrations/0013-case-rule.ts";
 import { searchMigration } from "./migrations/0014-search.ts";
 import { balanceMigration } from "./migrations/0015-balance.ts";
 import { foldedNamesMigration } from "./migrations/0016-folded-names.ts";
 import { searchStatesMigration } from "./migrations/0018-search-states.ts";
+import { rareStatusesMigration } from "./migrations/0019-rare-statuses.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
 import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
@@ -193,7 +195,18 @@ where borrower_name is not normalized or bucket is not normalized or addresses::
  */
 export const casesSchema: PackageSchema = {
   name: "cases",
-  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, QueuedRequestEntity, GoneCaseEntity, SearchStateEntity],
+  entities: [
+    Case,
+    Visit,
+    PromiseToPay,
+    ImportRun,
+    FileImport,
+    QueuedRequestEntity,
+    GoneCaseEntity,
+    SearchStateEntity,
+    RareStatusEntity,
+    RareCaseEntity,
+  ],
   migrations: [
     {
       name: "0001",
@@ -275,6 +288,7 @@ export const casesSchema: PackageSchema = {
       ],
     },
     { name: "0018-search-states", statements: searchStatesMigration },
+    { name: "0019-rare-statuses", statements: rareStatusesMigration },
   ],
   readOnly: ["cases.search_state"],
   undistributed: [

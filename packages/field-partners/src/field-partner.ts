@@ -253,12 +253,13 @@ export async function searchFieldPartners(
   return rows.map(toFieldPartner);
 }
 
-// A deployment has thousands of field partners, so the query may read all of them.
+// A deployment has thousands of field partners, so the query may read all of them. PostgreSQL folds the text once, in the
+// sub-select.
 const selectNamed = statement(
   "field-partners.named",
   `select ${table.selectList("p")} from field_partners.field_partner p
    where ($2::text is null or p.state = $2::text) and p.id > $3::uuid
-     and (position(field_partners.folded_name($1::text) in field_partners.folded_name(p.display_name)) > 0
+     and (position((select field_partners.folded_name($1::text)) in field_partners.folded_name(p.display_name)) > 0
        or (regexp_replace($1::text, '\\s', '', 'g') <> ''
          and right(p.phone, length(regexp_replace($1::text, '\\s', '', 'g'))) = regexp_replace($1::text, '\\s', '', 'g')))
    order by p.id limit $4::bigint`,

@@ -2,12 +2,16 @@ import { BEFORE_ALL_IDS, newId, query, statement } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { casesDatabase } from "../../tests/cases-database.ts";
 import { CASE_STATUSES, type CaseStatus } from "../case/case-status.ts";
-import { type CaseSearch, searchCases } from "./search-cases.ts";
+import type { CaseSearch } from "./case-search.ts";
+import { keepRareStatuses } from "./keep-rare-statuses.ts";
+import { STATUSES_SET_BY_PAYMENTS } from "./rare-status.ts";
+import { searchCases } from "./search-cases.ts";
 
 const database = await casesDatabase();
 /** More cases than one query reads by a status or by days past due. */
 const COMMON = 20_500;
 const RARE = 1_000;
+const START = new Date("2026-11-20T10:00:00Z");
 const LENDER = newId();
 const STRANGER = newId();
 
@@ -95,6 +99,21 @@ const SEARCHES: readonly CaseSearch[] = [
 describe.each([7, 30_000])("with pages of %s cases", (limit) => {
   test.each(SEARCHES)("%j finds the cases that match, in the order of ids", async (search) => {
     expect(await found(search, limit)).toEqual(loansThatMatch(search));
+  });
+});
+
+const ofRareStatuses = SEARCHES.filter(({ statuses }) =>
+  statuses?.some((status) => STATUSES_SET_BY_PAYMENTS.some((one) => one === status)),
+);
+
+describe.each([
+  ["began to write", START],
+  ["have all cases of", new Date(START.getTime() + 3_600_000)],
+])("while the lists %s rare statuses", (_, now) => {
+  beforeAll(() => keepRareStatuses(database.em(), LENDER, now));
+
+  test.each(ofRareStatuses)("%j finds the cases that match", async (search) => {
+    expect(await found(search, 7)).toEqual(loansThatMatch(search));
   });
 });
 

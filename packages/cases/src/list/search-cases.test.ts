@@ -1,7 +1,8 @@
 import { BEFORE_ALL_IDS, newId, query, statement } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { casesDatabase } from "../../tests/cases-database.ts";
-import { type CaseSearch, searchCases } from "./search-cases.ts";
+import type { CaseSearch } from "./case-search.ts";
+import { searchCases } from "./search-cases.ts";
 
 const database = await casesDatabase();
 /** More rows than one query reads in the order of ids, so that the rest is found by an index. */

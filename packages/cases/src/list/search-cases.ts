@@ -2,30 +2,10 @@ import { type EntityManager, query, readSnapshot, statement } from "@collections
 import { caseTable } from "../case/case-columns.ts";
 import type { CaseStatus } from "../case/case-status.ts";
 import type { Case } from "../case/collection-case.ts";
+import { type CaseSearch, filterOf, uniqueOf } from "./case-search.ts";
 import type { CasesAfter } from "./list-cases.ts";
+import { STATUSES_SET_BY_PAYMENTS } from "./rare-status.ts";
 import { INDEXED_STATUSES } from "./search-state.ts";
-
-/** The cases that an operator searches. An absent field does not restrict the search. */
-export interface CaseSearch {
-  /** Only cases with one of these statuses. */
-  readonly statuses?: readonly CaseStatus[] | undefined;
-  /** Only cases of this field partner. With null, only unassigned cases. */
-  readonly holderId?: string | null | undefined;
-  readonly branchCode?: string | undefined;
-  /** The postal code of the first address, compared without blanks and in lower case. */
-  readonly postalCode?: string | undefined;
-  /** Only cases that are past due by this number of days, both ends included. */
-  readonly dpd?: { readonly from: number; readonly to: number } | undefined;
-  /** Only cases with an open promise that is due on one of these days (`YYYY-MM-DD`), both ends included. */
-  readonly promiseDue?: { readonly from: string; readonly to: string } | undefined;
-  /** Only cases for which the service has received no visit since this time. */
-  readonly notVisitedSince?: Date | undefined;
-  /**
-   * Only cases whose loan number ends with this text, or whose borrower's name has each of its words. A word of three
-   * letters or more may be the beginning of a word of the name. Names that look the same are equal: see `cases.folded_name`.
-   */
-  readonly text?: string | undefined;
-}
 
 const FOUND = [
   "lenderId",
@@ -74,8 +54,8 @@ const MOST_OF_STATE = 20_000;
 /**
  * Returns the first current cases of a lender after the id `after` that match the search, ordered by id. The search may
  * end at `searchedTo`, before it has found `limit` cases, so that its duration does not grow with the number of cases
- * that do not match. A search by field partner (or none), branch, postal code, promise, days past due, text or a status
- * that no payment sets finds few cases among many by an index.
+ * that do not match. A search by field partner (or none), branch, postal code, promise, days past due, status or text
+ * finds few cases among many by an index: for a status that payments set, see `keepRareStatuses`.
  *
  * @example
  * const first = { after: "00000000-0000-0000-0000-000000000000", limit: 50 };
@@ -90,15 +70,15 @@ export async function searchCases(
 ): Promise<FoundCases> {
   const { source, all, key = null } = sourceOf(search);
   const values = [lenderId, after, key, limit, ...filterOf(search)];
-  if (!source) {
-    const cases = await query<FoundCase>(em, all, values);
-    return { cases: cases.toSorted((a, b) => (a.id < b.id ? -1 : 1)), searchedTo: undefined };
-  }
   // All queries must see the same rows. Otherwise a row that is removed from the source in between would move the end of
   // the search beyond the last row that the first query has read.
   return readSnapshot(em, async (tx) => {
     const few = await fewOf(tx, lenderId, after, search);
     if (few) return { cases: await query<FoundCase>(tx, few, values.with(2, null)), searchedTo: undefined };
+    if (all) {
+      const cases = await query<FoundCase>(tx, all, values);
+      return { cases: cases.toSorted((a, b) => (a.id < b.id ? -1 : 1)), searchedTo: undefined };
+    }
     const cases = await query<FoundCase>(tx, source.select, values);
     if (cases.length >= limit) return { cases, searchedTo: undefined };
     const [last] = await query<{ id: string }>(tx, source.selectLast, [lenderId, after, key]);
@@ -106,42 +86,33 @@ export async function searchCases(
   });
 }
 
-/** Returns the statement that reads the cases by their status or days past due, if few cases after `after` have them. */
-async function fewOf(tx: EntityManager, lenderId: string, after: string, { statuses, dpd }: CaseSearch) {
-  const isIndexed = statuses?.every((status) => INDEXED_STATUSES.includes(status)) ?? false;
-  const counts = [
+/**
+ * Returns the statement that reads the cases by the index that finds fewest of them after `after`. Returns undefined if
+ * each of the indexes finds too many.
+ */
+async function fewOf(tx: EntityManager, lenderId: string, after: string, search: CaseSearch) {
+  let fewest: { readonly count: number; readonly select: ReturnType<typeof statement> } | undefined;
+  for (const { count, select, values } of countedIndexes(search)) {
+    const [counted] = await query<{ count: number | null }>(tx, count, [lenderId, after, ...values]);
+    const found = counted!.count;
+    if (found !== null && found <= MOST_OF_STATE && found < (fewest?.count ?? Infinity)) {
+      fewest = { count: found, select };
+    }
+  }
+  return fewest?.select;
+}
+
+/** Returns the indexes to count for a search, with the values from the parameter $3 on of their counts. */
+function countedIndexes({ statuses, dpd }: CaseSearch) {
+  const isIndexed = statuses?.every((status) => COUNTED_STATUSES.has(status)) ?? false;
+  return [
     ...(isIndexed ? [{ ...STATES.status, values: [uniqueOf(statuses)] }] : []),
     ...(dpd ? [{ ...STATES.dpd, values: [dpd.from, dpd.to] }] : []),
   ];
-  for (const { count, select, values } of counts) {
-    const [counted] = await query<{ count: number }>(tx, count, [lenderId, after, ...values]);
-    if (counted!.count <= MOST_OF_STATE) return select;
-  }
-  return undefined;
 }
 
-/** Returns the values from the parameter $5 on: those of the conditions in searchIn. */
-function filterOf({ holderId, promiseDue, dpd, text, ...search }: CaseSearch): readonly unknown[] {
-  return [
-    uniqueOf(search.statuses),
-    holderId === null,
-    search.branchCode ?? null,
-    search.postalCode ?? null,
-    dpd?.from ?? null,
-    dpd?.to ?? null,
-    promiseDue?.from ?? null,
-    promiseDue?.to ?? null,
-    search.notVisitedSince?.toISOString() ?? null,
-    text ?? null,
-    text === undefined ? null : text.split(/\s+/u).filter((word) => word !== ""),
-    holderId ?? null,
-  ];
-}
-
-/** Returns each status once: the statement by status reads the cases of each element. */
-function uniqueOf(statuses: readonly CaseStatus[] | undefined): readonly CaseStatus[] | null {
-  return statuses ? [...new Set(statuses)] : null;
-}
+/** The statuses of which an index may find the cases. Cases with the status `new` are found as unassigned cases. */
+const COUNTED_STATUSES: ReadonlySet<CaseStatus> = new Set([...INDEXED_STATUSES, ...STATUSES_SET_BY_PAYMENTS]);
 
 const LIMITED = `limit (select ${MOST_READ})`;
 
@@ -270,15 +241,28 @@ function searchAll(
 // 54 µs and 404 to 410 bytes), and 51 µs and 439 to 447 bytes for an imported row (47 µs and 416 to 418 bytes). As in
 // the sources, ORDER BY with a LIMIT in a sub-select makes PostgreSQL prefer the index.
 export const STATES = {
-  status: indexOfState("status", { counted: idsOfStatus("$3"), read: idsOfStatus("$5") }),
+  status: indexOfState("status", {
+    counted: idsOfStatus("$3"),
+    read: idsOfStatus("$5"),
+    // A status that payments set is counted only if it is rare: see keep-rare-statuses.ts.
+    onlyIf: `not exists (
+      select 1 from unnest($3::text[]) w (status)
+      where w.status in ('assigned', 'in_progress', 'collected') and not exists (
+        select 1 from cases.rare_status s where s.lender_id = $1 and s.status = w.status and s.complete
+      )
+    )`,
+  }),
   dpd: indexOfState("dpd", { counted: idsOfDpd("$3", "$4"), read: idsOfDpd("$9", "$10") }),
 } as const;
 
 function idsOfStatus(statuses: string): string {
-  return `select l.case_id from unnest(${statuses}::text[]) u (status) cross join lateral (
-      select p.case_id from cases.search_state p
+  const idsIn = (table: string) => `(
+      select p.case_id from ${table} p
       where p.lender_id = $1 and p.status = u.status and p.case_id > $2
       order by p.case_id limit (select ${MOST_OF_STATE + 1})
+    )`;
+  return `select l.case_id from unnest(${statuses}::text[]) u (status) cross join lateral (
+      ${idsIn("cases.search_state")} union all ${idsIn("cases.rare_case")}
     ) l`;
 }
 
@@ -289,10 +273,19 @@ function idsOfDpd(from: string, to: string): string {
     order by p.dpd_band limit (select ${MOST_OF_STATE + 1})`;
 }
 
-/** Creates the statements of an index on `cases.search_state`: the number of its matches, and the cases found by it. */
-function indexOfState(name: string, ids: { readonly counted: string; readonly read: string }) {
+/**
+ * Creates the statements of an index: the number of its matches, or null unless `onlyIf` is true, and the cases found by
+ * it.
+ */
+function indexOfState(
+  name: string,
+  { onlyIf = "true", ...ids }: { readonly counted: string; readonly read: string; readonly onlyIf?: string },
+) {
   return {
-    count: statement(`cases.count-of-${name}`, `select count(*)::integer as count from (${ids.counted}) i`),
+    count: statement(
+      `cases.count-of-${name}`,
+      `select case when ${onlyIf} then (select count(*)::integer from (${ids.counted}) i) end as count`,
+    ),
     select: statement(
       `cases.search-of-${name}`,
       searchIn(rowsOf(`select i.case_id from (${ids.read}) i where $3::text is null order by i.case_id`)),
@@ -300,13 +293,17 @@ function indexOfState(name: string, ids: { readonly counted: string; readonly re
   };
 }
 
-/** Returns the SQL condition that the borrower's name has every word of $15. */
+/**
+ * Returns the SQL condition that the borrower's name has every word of $15. PostgreSQL folds the words once, in the
+ * sub-select, and each name once.
+ */
 function hasName(row: "p" | "c"): string {
-  const end = "case when length(cases.folded_name(w)) < 3 then ' ' else '' end";
-  return `not exists (
-    select 1 from unnest($15::text[]) w
-    where position(' ' || cases.folded_name(w) || ${end} in ' ' || cases.folded_name(${row}.borrower_name) || ' ') = 0
-  )`;
+  return `' ' || cases.folded_name(${row}.borrower_name) || ' ' like all ((
+    select coalesce(array_agg('% ' || regexp_replace(f.word, '([%_\\\\])', '\\\\\\1', 'g') || f.ending || '%'), '{}') from (
+      select cases.folded_name(w) as word, case when length(cases.folded_name(w)) < 3 then ' ' else '' end as ending
+      from unnest($15::text[]) w
+    ) f
+  )::text[])`;
 }
 
 /** A search that reads a source step by step. */

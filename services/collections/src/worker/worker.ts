@@ -13,7 +13,7 @@ import {
   settlePromises,
   sweepPaymentLinks,
 } from "@collections/flows";
-import { forgetGoneCases, forgetQueuedRequests } from "@collections/cases";
+import { forgetGoneCases, forgetQueuedRequests, keepRareStatuses } from "@collections/cases";
 import { deleteExpired, otpQueue } from "@collections/field-partners";
 import { listLenders, recordKeyUse } from "@collections/lenders";
 import { deleteEndedSessions } from "@collections/operators";
@@ -49,6 +49,7 @@ const SWEEP_EVERY_MS = 15_000;
 const CHAIN_EVERY_MS = 10_000;
 const PROMISES_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
+const RARE_STATUSES_EVERY_MS = 3_600_000;
 const ERASE_RETRY_MS = 3_600_000;
 const ERASE_AGAIN_AFTER_MS = 24 * 3_600_000;
 const KEY_USES_EVERY_MS = 1_000;
@@ -91,6 +92,7 @@ export async function startWorker(app: App): Promise<Worker> {
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
       await pruneOldReconciliations(app, new Date());
     }),
+    every(RARE_STATUSES_EVERY_MS, log, "list the cases with rare statuses", () => keepAllRareStatuses(app)),
     // A run that fails, for example because the database is away, is repeated after an hour.
     every(ERASE_RETRY_MS, log, "erase personal data", async () => {
       const erased = await eraseEndedCases(database.em(), await databaseTime(database.em()), stopping.signal);
@@ -153,6 +155,14 @@ export async function pruneOldReconciliations({ database }: Pick<App, "database"
   await oneAfterAnother(database.em(), await listLenders(database.em()), async ({ id }) => {
     await pruneReconciliations(database.em(), id, before);
   });
+}
+
+/** Keeps the lists of cases with rare statuses of all lenders. */
+export async function keepAllRareStatuses({ database }: Pick<App, "database">): Promise<void> {
+  const now = await databaseTime(database.em());
+  await oneAfterAnother(database.em(), await listLenders(database.em()), ({ id }) =>
+    keepRareStatuses(database.em(), id, now),
+  );
 }
 
 /** Deletes the uploaded files of all lenders that have expired. */

@@ -91,8 +91,10 @@ const SEARCHES: readonly [title: string, name: string, values: readonly unknown[
     "case_of_loan_end",
   ],
   ["cases on hold", "cases.search-of-status", [null, ...search({ status: "on_hold" })], "search_state_of_status"],
+  ["cases in progress", "cases.search-of-status", [null, ...search({ status: "in_progress" })], "rare_case_pkey"],
   ["cases far past due", "cases.search-of-dpd", [null, ...search({ dpd: 400 })], "search_state_of_dpd"],
   ["the number of cases on hold", "cases.count-of-status", [["on_hold"]], "search_state_of_status"],
+  ["the number of cases in progress", "cases.count-of-status", [["in_progress"]], "rare_case_pkey"],
   ["the number of cases far past due", "cases.count-of-dpd", [400, 36_500], "search_state_of_dpd"],
 ];
 
@@ -144,6 +146,7 @@ beforeAll(async () => {
   ];
   await empty.query("alter table cases.collection_case set (autovacuum_enabled = off)");
   await empty.query("alter table cases.search_state set (autovacuum_enabled = off)");
+  await empty.query("alter table cases.rare_case set (autovacuum_enabled = off)");
   await empty.query("alter table ledger.payment_booking set (autovacuum_enabled = off)");
   await prepareAll(empty);
   await fill(generic);
@@ -215,12 +218,16 @@ async function fill(client: Client): Promise<void> {
   // Each id is a UUIDv7 of the time of START. Its last 8 digits are replaced by the number of the row.
   const id = "overlay($2::text placing lpad(to_hex(n), 8, '0') from 29)::uuid";
   await client.query(
+    "insert into cases.rare_status (lender_id, status, since, complete) values ($1, 'in_progress', now(), true)",
+    [LENDER],
+  );
+  await client.query(
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
        blocked_at, work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
        excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
        created_at, updated_at, branch_code, dpd)
      select ${lender}, ${id}, case n when 7 then '0007' else 'LN-' || n end, 1, true,
-       case n % 1000 when 2 then 'on_hold' else 'new' end, case n % 1000 when 2 then 'blocked' else 'open' end,
+       case n % 1000 when 2 then 'on_hold' when 4 then 'in_progress' else 'new' end, case n % 1000 when 2 then 'blocked' else 'open' end,
        case n % 1000 when 2 then now() end, false, false, '{}', 'INR', 1000, 1000, 0, 0,
        case n % 1000 when 1 then 'Zarathustra Rao' else 'Ravi Kumar' end, '+919800000001', '{}',
        jsonb_build_array(jsonb_build_object('postalCode', n % 1000)), '{}', '{}', 1, now(), now(), 'B' || n % 1000,
