@@ -7,6 +7,7 @@ import { commandsInProcess } from "../fixtures/commands.ts";
 import { assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
+import { firstKeyOf } from "./fixtures/first-key.ts";
 import { anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, type Visitor } from "./fixtures/visitor.ts";
 
@@ -18,7 +19,7 @@ const CONTROLS = "\u0007\u001B[31m\u202E";
 const PAGES = CONSOLE_ROUTES.filter(({ method, roles }) => method === "get" && roles !== "none");
 /** Each parameter of a query that a page reads, with markup. */
 const QUERY = new URLSearchParams(
-  ["text", "lender", "person", "status", "holder", "dpd", "state", "act", "by", "before", "after", "done"].map(
+  ["text", "lender", "person", "status", "holder", "dpd", "state", "act", "by", "before", "after", "done", "loan"].map(
     (name) => [name, MARKUP],
   ),
 ).toString();
@@ -63,6 +64,7 @@ beforeAll(async () => {
   Object.assign(params, {
     lender: code,
     loan,
+    key: await firstKeyOf(service, code),
     person: personId,
     event: eventId,
     token: "unknown",
