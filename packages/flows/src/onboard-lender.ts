@@ -6,6 +6,7 @@ import {
   type IssuedKey,
   type Lender,
   type LenderChanges,
+  type LenderUpdate,
   type NewLender,
   type SettingChanges,
   updateLender,
@@ -73,13 +74,13 @@ export async function changeLender(
   { vault, allow }: Onboarding,
   lenderId: string,
   { callbackUrl, ...changes }: LenderChanges & LenderCallback,
-  { reason }: { readonly reason?: string | undefined } = {},
+  { reason, checkChanges }: Pick<LenderUpdate, "reason" | "checkChanges"> = {},
 ): Promise<Lender> {
   checkUrls(allow, { callbackUrl, mintLinkUrl: changes.mintLinkUrl });
   return transaction(em, async (tx) => {
     const now = new Date();
     const changeOthers = callbackUrl === undefined ? undefined : () => changeCallback(tx, lenderId, callbackUrl);
-    const lender = await updateLender(tx, vault, lenderId, changes, now, { reason, changeOthers });
+    const lender = await updateLender(tx, vault, lenderId, changes, now, { reason, changeOthers, checkChanges });
     openAccounts(tx, lenderAccounts(lender.id, lender.currency), now);
     return lender;
   });

@@ -1,5 +1,6 @@
 import type { UploadKind, UploadName } from "./reads/uploads.ts";
 import type { SentFile } from "./received-form.ts";
+import type { CreatedKey, KeyOrder, PlayedScene, SceneToPlay, SettingsChange, TestedCall } from "./reads/connection.ts";
 import type { MoneyOrder } from "./reads/money-changes.ts";
 
 /** The outcome of a change: it was made, its object does not exist, or it was refused, with a sentence for people. */
@@ -7,6 +8,9 @@ export type ActOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "not_found" }
   | { readonly kind: "refused"; readonly detail: string };
+
+/** The outcome of an act whose result is shown once. */
+export type ShownOutcome<Shown> = Exclude<ActOutcome, { kind: "done" }> | Shown;
 
 /** The orders for a case that need nothing but a reason. */
 export const CASE_ORDERS = ["unassign", "hold", "release", "close"] as const;
@@ -90,10 +94,40 @@ export interface ConsoleActs {
   readonly confirmRequest: (requestId: string) => Promise<ActOutcome>;
   /** Declines a change, or withdraws the operator's own request. */
   readonly declineRequest: (requestId: string) => Promise<ActOutcome>;
+  /** Changes settings of a lender, unless another person has changed them since they were shown. */
+  readonly changeSettings: (change: SettingsChange) => Promise<ActOutcome>;
+  /** Creates an API key. Only the answer has its secret. */
+  readonly createKey: (name: { readonly lenderCode: string }) => Promise<ShownOutcome<CreatedKey>>;
+  /** Retires or revokes an API key, or signs webhooks with it. */
+  readonly orderKey: (order: KeyOrder) => Promise<ActOutcome>;
+  /** Sends a ping to the callback of a lender. */
+  readonly testCallback: (name: {
+    readonly lenderCode: string;
+  }) => Promise<ShownOutcome<{ readonly kind: "tested"; readonly call: TestedCall }>>;
+  /** Calls the mint endpoint of a lender as a test. `amount` is in major units. */
+  readonly testMint: (test: {
+    readonly lenderCode: string;
+    readonly loan: string;
+    readonly amount: string;
+  }) => Promise<ShownOutcome<{ readonly kind: "tested"; readonly call: TestedCall }>>;
+  /** Plays a scene on a loan. Refused outside a sandbox. */
+  readonly playScene: (play: SceneToPlay) => Promise<ShownOutcome<PlayedScene>>;
 }
 
 /** The changes that a lender's staff may ask for. The service restricts them to the lender. */
-export type LenderActs = Pick<ConsoleActs, "replayDelivery" | "storeFile" | "checkFile" | "applyFile">;
+export type LenderActs = Pick<
+  ConsoleActs,
+  | "replayDelivery"
+  | "storeFile"
+  | "checkFile"
+  | "applyFile"
+  | "changeSettings"
+  | "createKey"
+  | "orderKey"
+  | "testCallback"
+  | "testMint"
+  | "playScene"
+>;
 
 /** A request to move all open cases from one field partner to another. */
 export interface MoveRequest {

@@ -1,5 +1,6 @@
 import type { CaseOrderKind, LenderMoves, MoveRequest, SpreadRequest } from "./acts.ts";
 import type { CasesPage, CasesSearch } from "./reads/cases.ts";
+import type { ConnectionPage, KeyName, KeyView, ScenesPage, SettingsView } from "./reads/connection.ts";
 import type { PeoplePage, PeopleSearch, PersonView } from "./reads/field-partners.ts";
 import type { LendersPage, LenderView } from "./reads/lenders.ts";
 import type { FeesPage, FeesSearch, LongDownload } from "./reads/fees.ts";
@@ -87,6 +88,12 @@ export interface ConsoleDesk {
   readonly deliveries: (search: DeliverySearch) => Promise<DeliveriesPage>;
   /** Returns the lenders, and the callback and the keys of one of them: of `lender`, or of the first. */
   readonly connection: (lender: string | undefined) => Promise<ConnectionPage>;
+  /** Returns the settings of a lender for a form. Undefined if there is no such lender. */
+  readonly settings: (lenderCode: string) => Promise<SettingsView | undefined>;
+  /** Returns an API key of a lender, without its secret. Undefined if the lender has no such key. */
+  readonly key: (name: KeyName) => Promise<KeyView | undefined>;
+  /** Returns the lenders, one of them, and the scenes that a sandbox can play. */
+  readonly scenes: (lender: string | undefined) => Promise<ScenesPage>;
   /** Returns the delivery of an event with its attempts. */
   readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
   /** Returns the lenders, and the uploads of one kind of one of them: of `lender`, or of the first. */
@@ -115,33 +122,13 @@ export type LenderDesk = Pick<
   | "deliveries"
   | "delivery"
   | "connection"
+  | "settings"
+  | "key"
+  | "scenes"
   | "uploads"
   | "upload"
   | "rejectedRows"
 >;
-
-/** The callback and the API keys of a lender. */
-export interface ConnectionPage {
-  /** The codes of all lenders, sorted. */
-  readonly lenderCodes: readonly string[];
-  /** Undefined if there is no such lender. */
-  readonly connection:
-    | {
-        readonly lenderCode: string;
-        readonly timeZone: string;
-        readonly endpoint: readonly (readonly [name: string, value: string])[];
-        readonly isHealthy: boolean;
-        readonly keys: readonly {
-          readonly keyId: string;
-          readonly state: string;
-          /** The age in days. */
-          readonly days: number;
-          readonly lastUsedAt: string;
-          readonly isSigning: boolean;
-        }[];
-      }
-    | undefined;
-}
 
 /** A field partner. The phone is masked. */
 export interface PersonSummary {

@@ -19,7 +19,11 @@ export interface PageContent {
 export interface PageFrame {
   readonly home: string;
   /** Undefined on pages that need no session. They have no menu. */
-  readonly signedIn?: { readonly operator: ConsoleOperator; readonly formToken: string };
+  readonly signedIn?: {
+    readonly operator: ConsoleOperator;
+    readonly formToken: string;
+    readonly isSandbox: boolean;
+  };
 }
 
 interface MenuEntry {
@@ -28,6 +32,7 @@ interface MenuEntry {
   readonly isForLenders: boolean;
   /** The role that an operator needs. Undefined if every role may open the page. */
   readonly role?: ConsoleRole;
+  readonly isForSandboxes?: boolean;
 }
 
 const MENU: readonly MenuEntry[] = [
@@ -35,13 +40,13 @@ const MENU: readonly MenuEntry[] = [
   { path: "/search", label: "Search", isForLenders: true },
   { path: "/cases", label: "Cases", isForLenders: true },
   { path: "/payments", label: "Payments", isForLenders: true },
-  { path: "/fees", label: "Fees", isForLenders: true },
   { path: "/reconciliations", label: "Reconciliations", isForLenders: true },
   { path: "/field-partners", label: "Field partners", isForLenders: false },
   { path: "/lenders", label: "Lenders", isForLenders: false },
   { path: "/deliveries", label: "Deliveries", isForLenders: true },
   { path: "/uploads", label: "Import", isForLenders: true, role: "operator" },
   { path: "/connection", label: "Connection", isForLenders: true },
+  { path: "/sandbox", label: "Sandbox", isForLenders: true, role: "operator", isForSandboxes: true },
   { path: "/money", label: "Money", isForLenders: false },
   { path: "/audit", label: "Audit", isForLenders: false },
   { path: "/system", label: "System", isForLenders: false },
@@ -82,9 +87,15 @@ export async function consolePage(
   return page.toString();
 }
 
-function menu(home: string, section: string, { operator, formToken }: NonNullable<PageFrame["signedIn"]>): Html {
-  const isShown = ({ isForLenders, role }: MenuEntry) =>
-    operator.lenderCode === null ? role === undefined || operator.roles.includes(role) : isForLenders;
+function menu(
+  home: string,
+  section: string,
+  { operator, formToken, isSandbox }: NonNullable<PageFrame["signedIn"]>,
+): Html {
+  const isShown = ({ isForLenders, role, isForSandboxes = false }: MenuEntry) => {
+    if (isForSandboxes && !isSandbox) return false;
+    return operator.lenderCode === null ? role === undefined || operator.roles.includes(role) : isForLenders;
+  };
   const entries = MENU.filter(isShown).map(
     ({ path, label }) =>
       html`<a href="${home}${path}" aria-current="${label === section ? "page" : "false"}">${label}</a>`,

@@ -18,6 +18,24 @@ export function reconciliationPath(lenderCode: string, runId: string): string {
   return `/reconciliations/${encodeURIComponent(lenderCode)}/${encodeURIComponent(runId)}`;
 }
 
+/** Returns the path of a lender's connection, with what was done. */
+export function connectionPath(lenderCode: string, done?: string): string {
+  return withQuery("/connection", { lender: lenderCode, ...(done !== undefined && { done }) });
+}
+
+/** Returns the path of a form of a lender's connection. */
+export function connectionForm(lenderCode: string, form: "settings" | "keys" | "callback-test" | "mint-test"): string {
+  return `/connection/${encodeURIComponent(lenderCode)}/${form}`;
+}
+
+/** Returns the path of the form of an order for an API key. */
+export function keyPath(
+  { lenderCode, keyId }: { readonly lenderCode: string; readonly keyId: string },
+  order: string,
+): string {
+  return `${connectionForm(lenderCode, "keys")}/${encodeURIComponent(keyId)}/${order}`;
+}
+
 /** Returns the path of an upload's page, of one of its forms, or of its rejected rows, below the path of the console. */
 export function uploadPath(
   { lenderCode, uploadId }: { readonly lenderCode: string; readonly uploadId: string },

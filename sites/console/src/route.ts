@@ -25,6 +25,8 @@ export interface Visit {
 export interface SignedInVisit extends Visit {
   readonly operator: ConsoleOperator;
   readonly sessionToken: string;
+  /** Whether scenes can be played. */
+  readonly isSandbox: boolean;
   readonly desk: ConsoleDesk;
   readonly acts: ConsoleActs;
   /** The hidden fields that each form of the answered page needs. */
@@ -84,6 +86,11 @@ export type ConsoleRoute = PublicRoute | RouteForRoles | RouteForLenders;
 
 /** All roles. */
 export const EVERYBODY: readonly ConsoleRole[] = ["viewer", "operator", "money"];
+/** Whether a person has the forms of operators. A lender's staff has those that its routes permit. */
+export function mayOperate({ lenderCode, roles }: ConsoleOperator): boolean {
+  return lenderCode !== null || roles.includes("operator");
+}
+
 /** The roles that change cases, deliveries and field partners. */
 export const OPERATORS: readonly ConsoleRole[] = ["operator"];
 /** The role that pays out, reverses and moves payments. */

@@ -12,6 +12,9 @@ import { type ConsoleRoute, EVERYBODY } from "./route.ts";
 import { ASSIGN_ROUTES } from "./routes/assign-case.ts";
 import { CASE_ORDER_ROUTES } from "./routes/case-orders.ts";
 import { CONNECTION_ROUTES } from "./routes/connection.ts";
+import { KEY_ROUTES } from "./routes/api-keys.ts";
+import { SANDBOX_ROUTES } from "./routes/sandbox.ts";
+import { SETTINGS_ROUTES } from "./routes/settings.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
 import { FEE_ROUTES } from "./routes/fees.ts";
 import { MONEY_ROUTES } from "./routes/money-changes.ts";
@@ -142,10 +145,10 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     path: "/cases/:lender/:loan",
     roles: EVERYBODY,
     isForLenders: true,
-    async answer({ desk, home, operator, params, query }) {
+    async answer({ desk, home, isSandbox, operator, params, query }) {
       const found = await desk.caseOf(params["lender"]!, params["loan"]!);
       if (!found) return { page: noCasePage(), status: 404 };
-      return { page: casePage(home, found, { operator, done: query.get("done") }) };
+      return { page: casePage(home, found, { operator, isSandbox, done: query.get("done") }) };
     },
   },
   {
@@ -170,6 +173,9 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...ASSIGN_ROUTES,
   ...CASE_ORDER_ROUTES,
   ...CONNECTION_ROUTES,
+  ...SETTINGS_ROUTES,
+  ...KEY_ROUTES,
+  ...SANDBOX_ROUTES,
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,

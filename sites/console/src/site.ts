@@ -23,6 +23,8 @@ export interface ConsoleOptions {
   readonly publicBasePath: string;
   /** The origin of the console in browsers. Undefined in a sandbox without `PUBLIC_URL`: the origin of the request. */
   readonly publicUrl: string | undefined;
+  /** Whether scenes can be played. */
+  readonly isSandbox: boolean;
   readonly access: ConsoleAccess;
   /** Returns the reads for an operator. */
   readonly desk: (operator: ConsoleOperator) => ConsoleDesk;
@@ -120,7 +122,7 @@ function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler
     }
     const received = route.takesFile ? await receivedFile(request, response, options) : undefined;
     if (received && "page" in received) return show(response.status(received.status), received.page, frame);
-    const visit = { ...opened, ...received };
+    const visit = { ...opened, ...received, isSandbox: options.isSandbox };
     if (route.method === "post" && !isFormOf(sessionToken, visit.form.get(FORM_TOKEN))) {
       const text = "The form belongs to another session. Open the page again, and send the form from there.";
       return show(response.status(403), messagePage("Form refused", text), frame);
@@ -207,7 +209,7 @@ async function show(response: Response, content: PageContent, frame: PageFrame):
 function frameOf(options: ConsoleOptions, operator?: ConsoleOperator, sessionToken?: string): PageFrame {
   const home = homeOf(options);
   if (!operator || sessionToken === undefined) return { home };
-  return { home, signedIn: { operator, formToken: formTokenOf(sessionToken) } };
+  return { home, signedIn: { operator, formToken: formTokenOf(sessionToken), isSandbox: options.isSandbox } };
 }
 
 function homeOf({ publicBasePath }: ConsoleOptions): string {

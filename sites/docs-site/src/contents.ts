@@ -47,6 +47,7 @@ const ALL_CHAPTERS: readonly Chapter[] = [
       { path: "/docs/reconcile", title: "Reconcile a day", file: "lenders/reconcile.md" },
       { path: "/docs/your-file", title: "Your file", file: "lenders/your-file.md" },
       { path: "/docs/keys", title: "Keys", file: "lenders/keys.md" },
+      { path: "/docs/portal", title: "The portal", file: "lenders/portal.md" },
     ],
   },
   {

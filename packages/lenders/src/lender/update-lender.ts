@@ -15,6 +15,8 @@ export interface LenderUpdate {
    * the lender is locked.
    */
   readonly changeOthers?: (() => Promise<SettingChanges>) | undefined;
+  /** Called with all changes while the lender is locked. If it throws, nothing is changed. */
+  readonly checkChanges?: ((changes: SettingChanges) => void) | undefined;
 }
 
 /**
@@ -33,7 +35,7 @@ export async function updateLender(
   lenderId: string,
   changes: LenderChanges,
   now: Date = new Date(),
-  { reason, changeOthers }: LenderUpdate = {},
+  { reason, changeOthers, checkChanges }: LenderUpdate = {},
 ): Promise<Lender> {
   if (reason !== undefined) checkReason(reason);
   const values = readLenderChanges(changes);
@@ -42,6 +44,7 @@ export async function updateLender(
   Object.assign(row, columnsOf(vault, lenderId, values, row.rateLimits));
   checkWhatsappPair(row);
   const changed = { ...settingChanges(before, row, Object.keys(values)), ...(await changeOthers?.()) };
+  checkChanges?.(changed);
   const fields = Object.keys(changed);
   if (fields.length === 0) return toLender(row);
   row.updatedAt = now;

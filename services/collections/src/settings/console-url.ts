@@ -19,3 +19,8 @@ export function signInUrl(console: string, token: string): string {
 export function portalName(lenderCode: string, person: string | undefined): string {
   return `${person ?? "Staff"} of ${lenderCode}`;
 }
+
+/** Whether a name is that of a lender's staff. */
+export function isPortalName(lenderCode: string, name: string): boolean {
+  return name.endsWith(` of ${lenderCode}`);
+}

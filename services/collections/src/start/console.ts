@@ -6,7 +6,7 @@ import {
   consoleSite,
 } from "@collections/console";
 import { actingAs, type EntityManager, transaction } from "@collections/database";
-import { lenderByCode, lenderById, listLenders } from "@collections/lenders";
+import { lenderByCode, lenderById, type LenderProfile, listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { endOperatorSession, signedInOperator, signInByLink, usableSignInLink, useForm } from "@collections/operators";
 import type { RequestHandler } from "express";
@@ -21,7 +21,13 @@ import {
 import { actorText } from "../desk/actor-text.ts";
 import { dataText, pageOfAudit } from "../desk/audit.ts";
 import { caseOfLoan, factsOf, loanOfForm, timelineOf } from "../desk/case-history.ts";
-import { connectionOfChosen } from "../desk/connection.ts";
+import type { ConnectionActing } from "../desk/connection/acting.ts";
+import { testCallbackFromDesk } from "../desk/connection/callback-test.ts";
+import { connectionOfChosen } from "../desk/connection/connection.ts";
+import { createKeyFromDesk, keyFromDesk, orderKeyFromDesk } from "../desk/connection/keys.ts";
+import { testMintFromDesk } from "../desk/connection/mint-test.ts";
+import { changeSettingsFromDesk, settingsFromDesk } from "../desk/connection/settings.ts";
+import { playFromDesk, type SandboxActing, scenesOfChosen } from "../desk/sandbox.ts";
 import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliveries.ts";
 import { todayOfChosen } from "../desk/today.ts";
 import { commandOf, findings } from "../desk/findings.ts";
@@ -60,12 +66,12 @@ import {
 import { receiveUpload } from "../http/receive-upload.ts";
 
 /** What the reads and the changes of a person need. */
-type DeskActing = UploadActing & MoneyDesk;
+type DeskActing = UploadActing & MoneyDesk & ConnectionActing & SandboxActing;
 
 /** Returns the operators' console with the reads and the changes of the command line. */
 export function createConsole(app: App): RequestHandler {
   const { config, log } = app;
-  const { publicBasePath, publicUrl } = config;
+  const { publicBasePath, publicUrl, isSandbox } = config;
   const system = systemReading(app);
   const readOutstanding = outstandingReading(app);
   const desk = (operator: ConsoleOperator) => {
@@ -73,7 +79,7 @@ export function createConsole(app: App): RequestHandler {
   };
   const acts = (operator: ConsoleOperator) => actsOf(actingIn(app, operator), operator);
   const receive = receiveUpload(app);
-  return consoleSite({ publicBasePath, publicUrl, log, access: accessOf(app), desk, acts, receive });
+  return consoleSite({ publicBasePath, publicUrl, isSandbox, log, access: accessOf(app), desk, acts, receive });
 }
 
 function accessOf(app: App): ConsoleAccess {
@@ -121,12 +127,15 @@ async function withLenderCode<Signed extends { readonly lenderId: string | null 
  * Returns what reads and changes need. This is the only place that decides which lenders a person sees: an operator all of
  * them, and a lender's staff their own.
  */
-function actingIn({ database, config, vault }: App, { name, lenderCode }: ConsoleOperator): DeskActing {
+function actingIn(app: App, { name, lenderCode }: ConsoleOperator): DeskActing {
+  const { database, config, vault, rateLimiter, webhookTest, testMintLink } = app;
   const em = () => database.em();
   const ownLender = async (code: string) => [await lenderByCode(em(), code)].filter((lender) => lender !== undefined);
   const lenders = () => (lenderCode === null ? listLenders(em()) : ownLender(lenderCode));
-  const { environment, secondPersonAbove: limits } = config;
-  return { em, environment, vault, lenders, operator: name, limits };
+  const { environment, isSandbox, mintTimeoutMs, secondPersonAbove: limits, outboundAllow: allow } = config;
+  const calls = { allow, rateLimiter, testMintLink, ping: (lender: LenderProfile) => webhookTest.ping(lender) };
+  const sandbox = { database, environment, isSandbox, mintTimeoutMs };
+  return { em, vault, lenders, operator: name, limits, ...calls, ...sandbox };
 }
 
 function actsOf(acting: DeskActing, { name }: ConsoleOperator): ConsoleActs {
@@ -144,6 +153,12 @@ function actsOf(acting: DeskActing, { name }: ConsoleOperator): ConsoleActs {
     applyFile: (apply) => asOperator(() => applyFileFromDesk(acting, apply)),
     changeMoney: (order) => asOperator(() => changeOrRequest(acting, order)),
     confirmRequest: (requestId) => asOperator(() => confirmRequest(acting, requestId)),
+    changeSettings: (change) => asOperator(() => changeSettingsFromDesk(acting, change)),
+    createKey: (name) => asOperator(() => createKeyFromDesk(acting, name)),
+    orderKey: (order) => asOperator(() => orderKeyFromDesk(acting, order)),
+    testCallback: (name) => asOperator(() => testCallbackFromDesk(acting, name)),
+    testMint: (test) => asOperator(() => testMintFromDesk(acting, test)),
+    playScene: (play) => asOperator(() => playFromDesk(acting, play)),
     declineRequest: (requestId) => asOperator(() => declineRequest(acting, requestId)),
   };
 }
@@ -210,6 +225,9 @@ function deskOf(
     rejectedRows: (name) => rejectedFromDesk(acting, name),
     deliveries: async (search) => pageOfDeliveries(em(), await lenders(), search),
     connection: async (code) => connectionOfChosen(em(), await lenders(), { code, now: new Date() }),
+    settings: (lenderCode) => settingsFromDesk(acting, lenderCode),
+    key: (name) => keyFromDesk(acting, name),
+    scenes: (code) => scenesOfChosen(acting, code),
     async delivery(eventId) {
       const found = await deliveryOf(em(), await lenders(), eventId);
       return found && shownDeliveryPage(found);

@@ -26,6 +26,7 @@ import {
   settleUpload,
   uploadOf,
 } from "../table-file/upload/uploads.ts";
+import { isPortalName } from "../settings/console-url.ts";
 import { readClockMoment } from "../desk/files/clock-moment.ts";
 import { fileWords } from "../desk/files/file-words.ts";
 import { importedBeforeText, importWords, missingAsOfText } from "../desk/files/import-words.ts";
@@ -205,7 +206,7 @@ async function compare({ parts, claim, upload, lender, options, surveyed }: Comp
   await reconcile(em(), {
     lender,
     runId: run.runId,
-    requestedBy: "operator",
+    requestedBy: requesterOf(upload, lender),
     fileName,
     window,
     mostPerList: MOST_STORED,
@@ -216,6 +217,11 @@ async function compare({ parts, claim, upload, lender, options, surveyed }: Comp
   if (!result) throw new UploadRefusedError("The reconciliation is deleted. Check the file again.");
   await writeRejectedPayments(em(), run, file, inDatabase(parts, claim));
   return { file: fileWords(surveyed), reconciliation: reconciliationWords(lender, result) };
+}
+
+/** Returns the person for a file from the portal, as the audit names them. The lender sees no operator's name. */
+function requesterOf({ uploadedBy }: Upload, { code }: Lender): string {
+  return isPortalName(code, uploadedBy) ? uploadedBy : "operator";
 }
 
 /** Yields pages of rows, and renews the claim before each page. */

@@ -7,6 +7,7 @@ import { commandsInProcess } from "../fixtures/commands.ts";
 import { assign, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
+import { firstKeyOf } from "./fixtures/first-key.ts";
 import { anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, type Visitor } from "./fixtures/visitor.ts";
 
@@ -33,6 +34,7 @@ const QUERY = new URLSearchParams(
     "done",
     "month",
     "people",
+    "loan",
   ].map((name) => [name, MARKUP]),
 ).toString();
 
@@ -76,6 +78,7 @@ beforeAll(async () => {
   Object.assign(params, {
     lender: code,
     loan,
+    key: await firstKeyOf(service, code),
     person: personId,
     event: eventId,
     token: "unknown",

@@ -99,6 +99,7 @@ describe("a payout", () => {
     }
     const form = { ...fieldsIn(await effectsOf(fields)), paidOn: "2099-01-01" };
     const answer = await visitor.post("/console/money/changes", form);
+    expect(answer.text).toMatch(/name="reference"[^>]*value="UTR-PO-2"[^]*name="paidOn"[^>]*value="2099-01-01"/);
     expect(answer).toMatchObject({ status: 422, text: expect.stringContaining("is in the future") as string });
     expect(await visitor.get("/console/money/payouts/fp_0")).toMatchObject({ status: 404 });
   });
@@ -131,6 +132,7 @@ describe("a reversal", () => {
     // The other form has shown the reversal of 2,000, of which 1,499.50 are left.
     const late = await visitor.post("/console/money/changes", rest);
     expect(late).toMatchObject({ status: 422, text: expect.stringContaining("1499.50 INR") as string });
+    expect(late.text).toMatch(/name="reversedAt"[^>]*type="text"[^>]*value="[^"]+Z"/);
     expect((await shownPayment(payment)).reversals).toMatchObject([{ amount: "500.50", note: "Cheque 1187" }]);
   });
 
@@ -147,6 +149,11 @@ describe("a reversal", () => {
       const answer = await effectsOf(reversalOf(payment, more));
       expect(answer).toMatchObject({ status: 422, text: expect.stringContaining(problem) as string });
     }
+    const typed = { amount: "9999.5", note: `"Cheque" 1187`, reversedAt: "2026-11-24T15:30" };
+    const refused = await effectsOf(reversalOf(payment, typed));
+    for (const value of ["9999.5", "&quot;Cheque&quot; 1187", "2026-11-24T15:30"])
+      expect(refused.text).toContain(`value="${value}"`);
+    expect(refused.text).toContain('<option value="bounced" selected>');
     expect(await effectsOf(reversalOf({ ...payment, reference: "UTR-NONE" }))).toMatchObject({ status: 404 });
     expect(await effectsOf(reversalOf({ ...payment, code: "NONE" }))).toMatchObject({ status: 404 });
     expect(await effectsOf(reversalOf(payment, { note: "a\u0000b" }))).toMatchObject({ status: 422 });
@@ -183,6 +190,7 @@ describe("a move", () => {
       const answer = await effectsOf({ ...order, ...more });
       expect(answer).toMatchObject({ status: 422, text: expect.stringContaining(problem) as string });
     }
+    expect((await effectsOf(order)).text).toMatch(/value="NONE-1"[^]*value="Asked by Acme"/);
   });
 });
 

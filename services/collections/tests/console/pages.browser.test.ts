@@ -140,6 +140,38 @@ test.each([
   await page.getByRole("link", { name: "Connection" }).click();
   await page.getByRole("heading", { level: 1, name: "Connection" }).waitFor();
   await look("connection");
+  await page.getByRole("button", { name: "Send a test call" }).click();
+  await page.getByRole("heading", { level: 2, name: "Request" }).waitFor();
+  await look("callback-test");
+  await page.getByRole("link", { name: "Connection" }).last().click();
+  await page.getByRole("link", { name: "Change the settings" }).click();
+  await look("settings");
+  await page.getByLabel("Technical contacts").fill("dev@acme.example\nops@acme.example");
+  await page.getByRole("button", { name: "Save the settings" }).click();
+  await page.getByText("The settings are saved.").waitFor();
+  await look("saved-settings");
+  await page.getByRole("link", { name: "Mint a test link" }).click();
+  await page.getByLabel("Loan").fill("LN-1");
+  await look("mint-test");
+  await page.getByRole("button", { name: "Call the mint endpoint" }).click();
+  await page.getByRole("heading", { level: 2, name: "Answer" }).waitFor();
+  await look("minted-test");
+  await page.getByRole("link", { name: "Connection" }).first().click();
+  await page.getByRole("link", { name: "Create a key" }).click();
+  await look("new-key");
+  await page.getByRole("button", { name: "Create the key" }).click();
+  await page.getByRole("heading", { level: 2, name: "HMAC secret" }).waitFor();
+  await look("created-key");
+  await page.getByRole("link", { name: "I have stored the secret" }).click();
+  await page.getByRole("link", { name: "Retire" }).last().click();
+  await look("retire-key");
+  await page.getByRole("link", { name: "Sandbox" }).click();
+  await page.getByLabel("Loan").fill("LN-1");
+  await page.getByLabel("Reassignment").check();
+  await look("sandbox");
+  await page.getByRole("button", { name: "Play the scene" }).click();
+  await page.getByRole("table").waitFor();
+  await look("played");
   await page.getByRole("link", { name: "Import", exact: true }).click();
   await page
     .getByLabel("File", { exact: true })

@@ -4,6 +4,7 @@ import { OPERATOR_ROLES, requestSecondPerson, revokeOperator } from "@collection
 import { beforeAll, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
+import { firstKeyOf } from "./fixtures/first-key.ts";
 import { anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, aVisitor, formTokenIn, linkPath, type Visitor } from "./fixtures/visitor.ts";
 
@@ -50,6 +51,7 @@ beforeAll(async () => {
     ":request": publicId("req", await aRequest()),
     ":event": publicId("evt", rows[0]!.id),
     ":person": publicId("fp", (await aFieldPartner(service)).id),
+    ":key": await firstKeyOf(service, lender.code),
     ":upload": await anUpload(service, lender.code, { hasRejected: true }),
   };
   visitors = {
@@ -110,7 +112,7 @@ function statusesOf({ roles, method, path, isForLenders }: Route, who: Who): rea
   if (method === "post" && who === "form of another session") return [403];
   if (who === "the lender's staff") return isForLenders ? [200, 303, 422] : [404];
   if (who === "another lender's staff")
-    return isForLenders && !/:(?:loan|event|run|upload)/.test(path) ? [200, 303, 422] : [404];
+    return isForLenders && !/:(?:lender|loan|event|run|upload)/.test(path) ? [200, 303, 422] : [404];
   const has: readonly ConsoleRole[] = OPERATOR_ROLES.some((role) => role === who)
     ? [who as ConsoleRole]
     : CONSOLE_ROLES;
@@ -157,6 +159,21 @@ test("a lender's staff reaches these pages and forms, and no other", () => {
     "GET /console/fees",
     "GET /console/fees.csv",
     "GET /console/connection",
+    "POST /console/connection/:lender/callback-test",
+    "GET /console/connection/:lender/mint-test",
+    "POST /console/connection/:lender/mint-test",
+    "GET /console/connection/:lender/settings",
+    "POST /console/connection/:lender/settings",
+    "GET /console/connection/:lender/keys",
+    "POST /console/connection/:lender/keys",
+    "GET /console/connection/:lender/keys/:key/sign",
+    "POST /console/connection/:lender/keys/:key/sign",
+    "GET /console/connection/:lender/keys/:key/retire",
+    "POST /console/connection/:lender/keys/:key/retire",
+    "GET /console/connection/:lender/keys/:key/revoke",
+    "POST /console/connection/:lender/keys/:key/revoke",
+    "GET /console/sandbox",
+    "POST /console/sandbox",
     "GET /console/deliveries",
     "GET /console/deliveries/:event",
     "POST /console/deliveries/:event/replay",

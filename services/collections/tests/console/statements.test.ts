@@ -8,6 +8,7 @@ import { queriesDuring } from "../database/fixtures/sent-statements.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
+import { firstKeyOf } from "./fixtures/first-key.ts";
 import { anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, type Visitor } from "./fixtures/visitor.ts";
 
@@ -15,6 +16,7 @@ let service: TestService;
 let visitor: Visitor;
 let staff: Visitor;
 let casePath: string;
+let keyPath: string;
 let personPath: string;
 let eventPath: string;
 let runPath: string;
@@ -36,6 +38,7 @@ beforeAll(async () => {
   visitor = await aSignedInVisitor(service);
   staff = await aLenderVisitor(service, "ACME");
   personPath = `/console/field-partners/${publicId("fp", setup.fieldPartnerId)}`;
+  keyPath = `/console/connection/ACME/keys/${await firstKeyOf(service, "ACME")}`;
   casePath = `/console/cases/ACME/${story.loan}`;
   const { pool } = service.app.database;
   const { rows } = await pool.query<{ event: string; caseId: string }>(
@@ -79,6 +82,13 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
   ["an end of an assignment", () => `${casePath}/unassign`],
   ["a release", () => `${casePath}/release`],
   ["Connection", () => "/console/connection"],
+  ["the settings of a lender", () => "/console/connection/ACME/settings"],
+  ["a new key", () => "/console/connection/ACME/keys"],
+  ["a new signing key", () => `${keyPath}/sign`],
+  ["the end of a key", () => `${keyPath}/retire`],
+  ["a revocation of a key", () => `${keyPath}/revoke`],
+  ["a test link", () => "/console/connection/ACME/mint-test"],
+  ["Sandbox", () => "/console/sandbox"],
   ["Deliveries", () => "/console/deliveries"],
   ["a delivery", () => eventPath],
   ["a new phone", () => `${personPath}/phone`],

@@ -288,6 +288,15 @@ describe("a file of payments", () => {
     expect(page.text).not.toContain("Apply the file");
   });
 
+  test("names the person as the audit does", async () => {
+    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+    const { reconciliations } = await cli.json("payment", "reconciliations", code);
+    const requesters = (reconciliations as { requestedBy: string }[]).map(({ requestedBy }) => requestedBy);
+    expect(requesters).toContain(`operator:Ravi of ${code}`);
+    const { entries } = await cli.json("audit", "list", "--lender", code, "--act", "reconciliation.run");
+    expect((entries as { by: string }[]).map(({ by }) => by)).toContain(`operator:Ravi of ${code}`);
+  });
+
   test("gives the rejected rows with formulas marked", async () => {
     const { text } = await staff.get(`${path}/rejected.csv`);
     expect(text).toMatch(/\r\n5,.*,PAY-2,U3,'=1\+1,.*\r\n$/);

@@ -4,7 +4,7 @@ import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
 import { casePath } from "../paths.ts";
 import { countText, words } from "../words.ts";
-import { personChoice, type PersonSearch } from "./person-choice.ts";
+import { personChoice, type PersonSearch } from "./moves/person-choice.ts";
 
 /** The form that assigns a case: the search for a field partner, or the question whether to assign the case to them. */
 export function assignPage(

@@ -4,6 +4,8 @@ import type { CaseView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import { factList } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
+import { casePath, withQuery } from "../paths.ts";
+import { mayOperate } from "../route.ts";
 import { words } from "../words.ts";
 import { messagePage } from "./message.ts";
 import { orderDoneText, orderLabel } from "./order-case.ts";
@@ -12,8 +14,9 @@ import { orderDoneText, orderLabel } from "./order-case.ts";
 export function casePage(
   home: string,
   view: CaseView,
-  { operator, done }: { readonly operator: ConsoleOperator; readonly done: string | null },
+  given: { readonly operator: ConsoleOperator; readonly done: string | null; readonly isSandbox: boolean },
 ): PageContent {
+  const { operator, done, isSandbox } = given;
   const { lenderCode, sourceLoanNumber, caseId, cycle, status, timeZone, borrowerName, erasedAt, facts, timeline } =
     view;
   return {
@@ -23,7 +26,10 @@ export function casePage(
       </h1>
       <p class="about">Loan ${sourceLoanNumber} of ${lenderCode}, ${caseId}, cycle ${cycle}</p>
       ${doneLine(done)}
-      ${operator.lenderCode === null && operator.roles.includes("operator") ? actLinks(home, view) : ""}
+      ${actLinks(home, view, {
+        hasOrders: operator.lenderCode === null && operator.roles.includes("operator"),
+        hasScenes: isSandbox && mayOperate(operator),
+      })}
       <div class="case">
         <section class="panel">
           <h2>Case</h2>
@@ -57,16 +63,23 @@ function doneLine(done: string | null): Html {
   return text === undefined ? html`` : html`<p class="done" role="status">${text}</p>`;
 }
 
-function actLinks(home: string, { lenderCode, sourceLoanNumber, holderName, allows }: CaseView): Html {
-  const links = [
+function actLinks(
+  home: string,
+  { lenderCode, sourceLoanNumber, holderName, allows }: CaseView,
+  { hasOrders, hasScenes }: { readonly hasOrders: boolean; readonly hasScenes: boolean },
+): Html {
+  const orders = [
     ...(allows.assign
       ? [{ act: "assign", label: holderName === null ? "Assign the case" : "Assign to somebody else" }]
       : []),
     ...allows.orders.map((order) => ({ act: order, label: orderLabel(order) })),
   ];
-  const [lender, loan] = [lenderCode, sourceLoanNumber].map(encodeURIComponent);
+  const path = casePath(lenderCode, sourceLoanNumber);
+  const scenes = withQuery("/sandbox", { lender: lenderCode, loan: sourceLoanNumber });
+  if (!hasOrders && !hasScenes) return html``;
   return html`<p class="acts">
-    ${links.map(({ act, label }) => html`<a href="${home}/cases/${lender}/${loan}/${act}">${label}</a> `)}
+    ${hasOrders ? orders.map(({ act, label }) => html`<a href="${home}${path}/${act}">${label}</a> `) : ""}
+    ${hasScenes ? html`<a href="${home}${scenes}">Play a scene</a>` : ""}
   </p>`;
 }
 

@@ -20,6 +20,7 @@ export function feesPage(home: string, page: FeesPage): PageContent {
   const at = { home, path: "/fees" };
   return {
     title: "Fees",
+    section: "Payments",
     main: html`<h1>Fees</h1>
       <form method="get" action="${home}/fees" class="choice">
         ${lenderField(lenderCodes, lenderCode)}

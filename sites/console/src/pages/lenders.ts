@@ -1,6 +1,7 @@
 import { type Html, html } from "../html.ts";
 import { factList, listTable, nextPage, queryText } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
+import { connectionPath } from "../paths.ts";
 import type { LendersPage, LenderView } from "../reads/lenders.ts";
 import { countText, words } from "../words.ts";
 import { messagePage } from "./message.ts";
@@ -41,6 +42,7 @@ export function lenderPage(home: string, view: LenderView): PageContent {
       <p class="about">
         ${lenderCode}. Times in ${timeZone}.
         <a href="${home}/cases?${queryText({ lender: lenderCode })}">Cases</a>
+        <a href="${home}${connectionPath(lenderCode)}">Connection</a>
       </p>
       <div class="panels">
         <section class="panel">

@@ -55,7 +55,10 @@ export function paymentsPage(
         options: [["reversals", "Reversals"]],
         queryOf: (chosen) => queryText({ ...kept, kind: chosen }),
       })}
-      <p class="about">The latest first. Times in ${timeZone}.</p>
+      <p class="about">
+        The latest first. Times in ${timeZone}.
+        <a href="${home}/fees?${queryText({ lender: lenderCode })}">Fees</a>
+      </p>
       ${listTable({
         label: isReversals ? "Reversals" : "Payments",
         items: rows,

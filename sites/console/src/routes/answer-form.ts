@@ -8,8 +8,15 @@ import type { RouteAnswer, SignedInVisit } from "../route.ts";
 export interface SentForm {
   /** Why the typed values cannot be used; undefined if they can. */
   readonly problem: string | undefined;
-  /** Makes the change, or leads to the page on which it goes on. */
-  readonly perform: () => Promise<ActOutcome | { readonly kind: "continues"; readonly at: string }>;
+  /**
+   * Makes the change. It may lead to the page on which it goes on, or return a page with a result that is shown only once:
+   * a repeat of the request leads to `doneAt`.
+   */
+  readonly perform: () => Promise<
+    | ActOutcome
+    | { readonly kind: "continues"; readonly at: string }
+    | { readonly kind: "shows"; readonly page: PageContent }
+  >;
   /** The page with the form, the typed values and the problem. */
   readonly again: (problem: string) => Promise<PageContent> | PageContent;
   /** The path to which the operator is redirected after the change. Its query tells the page to confirm the change. */
@@ -28,11 +35,20 @@ export async function answerForm(
   if (problem !== undefined) return { page: await again(problem), status: 422 };
   const formId = formIdIn(form);
   if (formId === undefined) return { page: await again("Send the form again: its id is missing."), status: 422 };
-  if (!(await access.useForm(formId))) return { redirectTo: doneAt.split("?", 1)[0]! };
+  if (!(await access.useForm(formId))) return { redirectTo: unconfirmed(doneAt) };
   const outcome = await perform();
   if (outcome.kind === "not_found")
     return { page: messagePage("Not found", "It does not exist any more."), status: 404 };
+  if (outcome.kind === "shows") return { page: outcome.page };
   if (outcome.kind === "continues") return { redirectTo: outcome.at };
   if (outcome.kind === "refused") return { page: await again(outcome.detail), status: 422 };
   return { redirectTo: doneAt };
+}
+
+/** Returns a path without the field of its query that confirms a change. */
+function unconfirmed(doneAt: string): string {
+  const [path = "", query = ""] = doneAt.split("?", 2);
+  const fields = new URLSearchParams(query);
+  fields.delete("done");
+  return fields.size === 0 ? path : `${path}?${fields.toString()}`;
 }

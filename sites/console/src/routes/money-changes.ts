@@ -2,10 +2,18 @@ import { answerForm } from "./answer-form.ts";
 import { moneyOrderIn } from "../money-order.ts";
 import { noPersonPage } from "../pages/field-partners.ts";
 import { messagePage } from "../pages/message.ts";
-import { backPath, changePage, paymentPage, paymentPath, payoutPage } from "../pages/money-changes.ts";
+import {
+  backPath,
+  changePage,
+  paymentPage,
+  paymentPath,
+  payoutPage,
+  type RefusedChange,
+} from "../pages/money-changes.ts";
+import type { PageContent } from "../page.ts";
 import { requestPage, requestPath, requestsPage } from "../pages/money-requests.ts";
 import { withQuery } from "../paths.ts";
-import { type ConsoleRoute, MONEY } from "../route.ts";
+import { type ConsoleRoute, MONEY, type SignedInVisit } from "../route.ts";
 
 const CHANGES = "/money/changes";
 
@@ -18,7 +26,7 @@ export const MONEY_ROUTES: readonly ConsoleRoute[] = [
     async answer({ desk, home, params, query }) {
       const found = await desk.payable(params["person"]!);
       if (!found) return { page: noPersonPage(), status: 404 };
-      return { page: payoutPage(home, found, query.get("done") !== null) };
+      return { page: payoutPage(home, found, { done: query.get("done") !== null }) };
     },
   },
   {
@@ -40,20 +48,21 @@ export const MONEY_ROUTES: readonly ConsoleRoute[] = [
       const found = await desk.payment({ lenderCode: lender!, loan: loan!, reference: reference! });
       if (!found) return { page: noPaymentPage(), status: 404 };
       const done = query.get("done");
-      return { page: paymentPage(home, found, done === "move" || done === "reversal" ? done : undefined) };
+      return { page: paymentPage(home, found, { done: done === "move" || done === "reversal" ? done : undefined }) };
     },
   },
   {
     method: "get",
     path: CHANGES,
     roles: MONEY,
-    async answer({ desk, home, hiddenFields, query }) {
+    async answer(visit) {
+      const { desk, home, hiddenFields, query } = visit;
       const order = moneyOrderIn(query);
       if (!order) return { page: noOrderPage(), status: 422 };
       const rehearsal = await desk.rehearsal(order);
       if (rehearsal.kind === "not_found") return { page: noPaymentPage(), status: 404 };
-      const page = changePage(home, order, { rehearsal, hidden: hiddenFields() });
-      return { page, status: rehearsal.kind === "refused" ? 422 : 200 };
+      if (rehearsal.kind === "possible") return { page: changePage(home, rehearsal, hiddenFields()) };
+      return { page: await refusedChangePage(visit, { order, problem: rehearsal.detail }), status: 422 };
     },
   },
   {
@@ -61,7 +70,7 @@ export const MONEY_ROUTES: readonly ConsoleRoute[] = [
     path: CHANGES,
     roles: MONEY,
     async answer(visit) {
-      const { acts, form, home, hiddenFields } = visit;
+      const { acts, form, home } = visit;
       const order = moneyOrderIn(form);
       if (!order) return { page: noOrderPage(), status: 422 };
       const back = backPath(order);
@@ -72,7 +81,7 @@ export const MONEY_ROUTES: readonly ConsoleRoute[] = [
           if (outcome.kind !== "waiting") return outcome;
           return { kind: "continues", at: home + requestPath(outcome.requestId) };
         },
-        again: (detail) => changePage(home, order, { rehearsal: { kind: "refused", detail }, hidden: hiddenFields() }),
+        again: (problem) => refusedChangePage(visit, { order, problem }),
         doneAt: withQuery(home + back, { done: order.kind }),
       });
     },
@@ -115,6 +124,20 @@ export const MONEY_ROUTES: readonly ConsoleRoute[] = [
     },
   })),
 ];
+
+/** Returns the page on which a change begins, with the typed values and the reason why the change was refused. */
+async function refusedChangePage(
+  { desk, home }: Pick<SignedInVisit, "desk" | "home">,
+  refused: RefusedChange,
+): Promise<PageContent> {
+  const { order, problem } = refused;
+  if (order.kind === "payout") {
+    const person = await desk.payable(order.fieldPartnerId);
+    return person ? payoutPage(home, person, { refused }) : messagePage("Payout refused", problem);
+  }
+  const payment = await desk.payment(order);
+  return payment ? paymentPage(home, payment, { refused }) : messagePage("Change refused", problem);
+}
 
 function noRequestPage() {
   return messagePage("Request not found", "There is no such request. Requests are deleted a week after their end.");

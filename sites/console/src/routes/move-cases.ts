@@ -1,6 +1,6 @@
 import { reasonIn } from "../act-form.ts";
 import { answerForm } from "./answer-form.ts";
-import { movedPage, movePage } from "../pages/move-cases.ts";
+import { movedPage, movePage } from "../pages/moves/move-cases.ts";
 import { noPersonPage } from "../pages/field-partners.ts";
 import { personPath } from "../paths.ts";
 import { type ConsoleRoute, OPERATORS } from "../route.ts";

@@ -1,5 +1,5 @@
 import { reasonIn } from "../act-form.ts";
-import { SPREAD_BY, spreadDonePage, spreadPage } from "../pages/spread-cases.ts";
+import { SPREAD_BY, spreadDonePage, spreadPage } from "../pages/moves/spread-cases.ts";
 import { withQuery } from "../paths.ts";
 import { type ConsoleRoute, OPERATORS } from "../route.ts";
 import { answerForm } from "./answer-form.ts";

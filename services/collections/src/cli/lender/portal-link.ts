@@ -21,7 +21,7 @@ export function addPortalLinkCommand(lender: Command): void {
       "after",
       `
 The portal has the pages of the console, restricted to this lender: figures of the day, search, cases, deliveries and their
-replay, callback and keys. Whoever opens the link first can sign in, so send it over a safe channel. PUBLIC_URL sets the origin
+replay, files, settings and keys. The staff can change the callback, and create and revoke keys. Whoever opens the link first can sign in, so send it over a safe channel. PUBLIC_URL sets the origin
 of the link. Lenders create links of their own with POST /api/v1/partner/portal-links.
 
 Example:

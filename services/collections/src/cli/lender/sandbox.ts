@@ -1,8 +1,6 @@
-import { caseByLoan } from "@collections/cases";
-import { newId, transaction } from "@collections/database";
-import { playScene, type Scene, SCENES } from "@collections/flows";
-import { recordAct } from "@collections/lenders";
+import { type Scene, SCENES } from "@collections/flows";
 import { Argument, Command } from "commander";
+import { auditedScene, whyNoScene } from "../../desk/sandbox.ts";
 import { notFound, Refusal } from "../terminal/refusal.ts";
 import { answer, lenderNamed, loanNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
 
@@ -40,24 +38,15 @@ interface NamedScene {
 
 async function playFor({ config, database, em }: Operator, { code, loan: given, scene }: NamedScene): Promise<void> {
   const { environment, isSandbox, mintTimeoutMs } = config;
-  if (!isSandbox) {
-    throw new Refusal(
-      "SANDBOX_ONLY",
-      `Scenes are played only in a sandbox, and ENVIRONMENT is ${environment}. Run the command where the sandbox runs.`,
-    );
-  }
+  const acting = { database, environment, isSandbox, mintTimeoutMs };
+  const whyNot = whyNoScene(acting);
+  if (whyNot !== undefined) throw new Refusal("SANDBOX_ONLY", `${whyNot} Run the command where the sandbox runs.`);
   const lender = await lenderNamed(em(), code);
   const loan = await loanNamed(em(), lender, given);
-  if (!(await caseByLoan(em(), lender.id, loan))) throw notFound("loan", given);
-  const audit = (act: string, data: object) =>
-    transaction(em(), async (tx) => recordAct(tx, { lenderId: lender.id, act, data: { loan, scene, ...data } }));
-  // A scene has several transactions and calls, so the audit has an entry before them and one after them.
-  await audit("sandbox.play_started", {});
-  const outcome = await playScene({ database, environment, mintTimeoutMs }, { lender, loan, scene, playId: newId() });
+  const outcome = await auditedScene(acting, { lender, loan, scene });
   if (outcome.kind === "loan_not_found") throw notFound("loan", given);
   if (outcome.kind === "not_playable") throw new Refusal("SCENE_NOT_PLAYABLE", outcome.detail);
   const { stoppedBecause, events } = outcome;
-  await audit("sandbox.played", { stoppedBecause, events: events.length });
   const lines = table(events.map(({ sequence, kind, eventId }) => [`#${sequence}`, kind, eventId]));
   const end = stoppedBecause === null ? `Played ${scene} on ${loan}.` : `${scene} ended early: ${stoppedBecause}`;
   answer({ lenderCode: lender.code, loan, scene, stoppedBecause, events }, `${lines}\n${end}`.trim());

@@ -13,7 +13,7 @@ import { NoSigningKeyError } from "../../worker/callbacks.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { shownDelivery } from "../../desk/shown-delivery.ts";
 import { wordsFor } from "../../desk/failure-words.ts";
-import { answerLines } from "./attempt-words.ts";
+import { answerLines } from "../../desk/connection/answer-lines.ts";
 import { curlLine } from "./curl-line.ts";
 import { notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";

@@ -1,15 +1,11 @@
-import { caseByLoan, maskedPhone } from "@collections/cases";
-import { newId, publicId, transaction } from "@collections/database";
-import { type MintLinkTestOutcome, onOneLine, testMintLink } from "@collections/flows";
-import { recordAct } from "@collections/lenders";
-import { AmountLiteral, readAmount } from "@collections/money";
+import { type MintLinkTest, testMintLink as testMint } from "@collections/flows";
 import type { TestedMint } from "@collections/payment-links";
 import { Command } from "commander";
 import { allowedForLinks } from "../../settings/link-hosts.ts";
+import { type AuditedMintTest, auditedMintTest, mintLines } from "../../desk/connection/mint-test.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
-import { answer, lenderNamed, loanNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
-import { answerLines } from "./attempt-words.ts";
+import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
 import { withOutbound } from "./with-webhook-sender.ts";
 
 /** `endpoint mint`: call the mint endpoint of a lender as a test. */
@@ -54,51 +50,27 @@ async function mint(
   const { config, database, vault, em } = operator;
   const lender = await lenderNamed(em(), code);
   const settings = { allow: allowedForLinks(config), mintTimeoutMs: config.mintTimeoutMs };
-  const stored = await loanNamed(em(), lender, loan);
-  const theCase = await caseByLoan(em(), lender.id, stored);
-  if (!theCase) throw notFound("loan", loan);
-  const literal = new AmountLiteral(amount);
-  const reading = readAmount(literal, theCase.currency);
-  if ("fault" in reading) throw new Refusal(reading.fault, reading.detail, EXIT.notUnderstood);
-  // Recorded before the call, because the call sends the borrower's contact data to the lender.
-  await transaction(em(), async (tx) => {
-    const data = { loan: stored, amount };
-    recordAct(tx, { lenderId: lender.id, act: "endpoint.mint_tested", reason, data });
-    const seen = { loan: stored, cases: [publicId("case", theCase.id)] };
-    if (withContact) recordAct(tx, { lenderId: lender.id, act: "contact.revealed", reason, data: seen });
-  });
-  const request = { lenderId: lender.id, loan: stored, amount: literal, id: newId() };
-  const outcome = await withOutbound(operator, (parts) =>
-    testMintLink({ database, vault, ...parts, ...settings }, request),
-  );
-  const made = testedOf(outcome);
-  const tested = withContact ? made : withoutContact(made);
+  const testMintLink = (request: MintLinkTest) =>
+    withOutbound(operator, (parts) => testMint({ database, vault, ...parts, ...settings }, request));
+  const test = { lender, loan, amount, reason, withContact: withContact === true };
+  const tested = testedOf(await auditedMintTest({ em, testMintLink }, test), loan);
   answer({ lenderCode: lender.code, minted: tested.link !== null, ...tested }, textOf(tested));
   if (tested.link === null) process.exitCode = EXIT.refused;
 }
 
-/** Masks the borrower's phone number in the request, and where the lender's answer repeats it. */
-function withoutContact(tested: TestedMint): TestedMint {
-  const { borrowerPhone } = JSON.parse(tested.request.body) as { borrowerPhone: string };
-  const masked = (text: string) =>
-    borrowerPhone === "" ? text : text.replaceAll(borrowerPhone.slice(1), maskedPhone(borrowerPhone));
-  const { request, response } = tested;
-  return {
-    ...tested,
-    request: { ...request, body: masked(request.body) },
-    response: response && { ...response, body: masked(response.body) },
-  };
-}
-
 /** Returns the test. Throws a Refusal if no call was made. */
-function testedOf(outcome: MintLinkTestOutcome): TestedMint {
+function testedOf(outcome: AuditedMintTest, loan: string): TestedMint {
   switch (outcome.kind) {
     case "tested":
       return outcome.tested;
+    case "bad_amount":
+      throw new Refusal(outcome.code, outcome.detail, EXIT.notUnderstood);
     case "not_configured":
       throw new Refusal("MINT_URL_NOT_CONFIGURED", outcome.detail);
     case "abandoned":
       throw new Refusal("SERVICE_UNAVAILABLE", "The call was broken off; run the command again.", EXIT.unavailable);
+    case "unknown_loan":
+      throw notFound("loan", loan);
     case "refused":
       throw new Refusal(
         outcome.code,
@@ -108,22 +80,13 @@ function testedOf(outcome: MintLinkTestOutcome): TestedMint {
   }
 }
 
-function textOf({ request, response, link, error, durationMs }: TestedMint): string {
+function textOf(tested: TestedMint): string {
+  const { request, headline, answer: lines, link, failure } = mintLines(tested);
   return [
-    `POST ${request.url}`,
-    ...Object.entries(request.headers).map(([name, value]) => `  ${name}: ${value}`),
-    `  ${request.body}`,
-    `${link ? "Minted" : "Not minted"} after ${Math.round(durationMs)} ms:`,
-    ...(response
-      ? answerLines(response.status, response.headers, response.body)
-      : [`  ${onOneLine(error?.detail ?? "")}`]),
-    ...(link ? [`Link    ${onOneLine(link.linkId)} ${link.url}`] : []),
-    ...(error
-      ? [
-          `Reason  ${error.code}: ${onOneLine(error.detail)}`,
-          `Cause   ${onOneLine(error.cause)}`,
-          `Remedy  ${onOneLine(error.remedy)}`,
-        ]
-      : []),
+    ...request,
+    headline,
+    ...lines,
+    ...(link === undefined ? [] : [`Link    ${link}`]),
+    ...(failure ? [`Reason  ${failure.reason}`, `Cause   ${failure.cause}`, `Remedy  ${failure.remedy}`] : []),
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import { publicId, transaction } from "@collections/database";
 import { onOneLine } from "@collections/flows";
-import { type Lender, recordAct } from "@collections/lenders";
+import { type Lender, type LenderProfile, recordAct } from "@collections/lenders";
 import {
   endpointOf,
   type EndpointStatus,
@@ -8,7 +8,6 @@ import {
   lastFailedAttempt,
   oldestUndelivered,
   recoverEndpoint,
-  type TestedDelivery,
   testEndpoint,
   type UndeliveredEvent,
 } from "@collections/webhooks";
@@ -17,8 +16,8 @@ import { pingTo } from "../../worker/callbacks.ts";
 import { counted } from "../../desk/counted.ts";
 import { momentText } from "../terminal/local-time.ts";
 import { mintCommand } from "./endpoint-mint.ts";
-import { type Failure, wordsFor } from "../../desk/failure-words.ts";
-import { answerLines } from "./attempt-words.ts";
+import { wordsFor } from "../../desk/failure-words.ts";
+import { pingLines, probeCallback, recoveredText } from "../../desk/connection/callback-test.ts";
 import { readReason } from "../terminal/read-options.ts";
 import { EXIT, notFound } from "../terminal/refusal.ts";
 import { withWebhookSender } from "./with-webhook-sender.ts";
@@ -81,36 +80,21 @@ async function show({ em }: Operator, code: string): Promise<void> {
 
 async function probe(operator: Operator, code: string, reason: string | undefined): Promise<void> {
   const { em, config } = operator;
-  const { lender, status: before } = await endpointNamed(em(), code);
-  const { url, state, waiting } = before;
-  const audit = (act: string, data: object) =>
-    transaction(em(), async (tx) => recordAct(tx, { lenderId: lender.id, act, reason, data: { url, ...data } }));
-  // The ping and its effects have transactions of their own, so the audit has an entry before them and one after them.
-  await audit("endpoint.probe_started", { state, waiting });
-  const tested = await withWebhookSender(operator, (sender) =>
-    testEndpoint(em(), sender, pingTo(lender, config.environment)),
-  );
-  const status = (await endpointOf(em(), lender.id))!;
-  const failure = failureOf(tested);
-  const words = failure && wordsFor(failure, tested.request.url);
-  const isRecovered = before.state === "suspended" && status.state === "active";
-  await audit("endpoint.probed", {
-    delivered: tested.delivered,
-    status: tested.response?.status,
-    recovered: isRecovered,
-  });
+  const lender = await lenderNamed(em(), code);
+  const ping = (to: LenderProfile) =>
+    withWebhookSender(operator, (sender) => testEndpoint(em(), sender, pingTo(to, config.environment)));
+  const probed = await probeCallback({ em, ping }, lender, reason);
+  if (!probed) throw notFound("endpoint", code);
+  const { tested, words, status, recovered } = probed;
+  const lines = pingLines(tested);
   answer(
-    { lenderCode: lender.code, ...tested, ...words, recovered: isRecovered, endpoint: status },
+    { lenderCode: lender.code, ...tested, ...words, recovered, endpoint: status },
     [
-      `POST ${tested.request.url}`,
-      ...Object.entries(tested.request.headers).map(([name, value]) => `  ${name}: ${value}`),
-      `  ${tested.request.body}`,
+      ...lines.request,
       `${tested.delivered ? "Acknowledged" : "Not acknowledged"} after ${tested.durationMs} ms:`,
-      ...(tested.response
-        ? answerLines(tested.response.status, tested.response.headers, tested.response.body)
-        : [`  ${onOneLine(tested.error?.detail ?? "")}`]),
+      ...lines.answer,
       ...(words ? [`Cause   ${words.cause}`, `Remedy  ${words.remedy}`] : []),
-      isRecovered ? `The suspension is over: ${status.waiting} events are sent in order.` : headline(status),
+      recovered ? recoveredText(status) : headline(status),
     ].join("\n"),
   );
   if (!tested.delivered) process.exitCode = EXIT.refused;
@@ -186,10 +170,4 @@ function shownEvent({ eventId, kind, stream: loan, sequence, state, createdAt }:
 
 function shownFailure(failed: FailedAttempt, url: string | null): object {
   return { ...failed, eventId: publicId("evt", failed.eventId), ...wordsFor(failed, url) };
-}
-
-function failureOf({ error, response }: TestedDelivery): Failure | undefined {
-  if (error === null) return undefined;
-  const { status = null, headers = null } = response ?? {};
-  return { status, headers, errorCode: error.code, errorReason: error.reason, errorDetail: error.detail };
 }

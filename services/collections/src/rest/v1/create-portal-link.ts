@@ -47,7 +47,8 @@ export const createPortalLinkEndpoint: SignedEndpoint = {
     tag: "Portal",
     summary: "Create a link with which your staff signs in to the portal",
     description: [
-      "The portal shows your cases, deliveries and keys in a browser. The link signs in one person, once, within five minutes.",
+      "The portal shows your cases, deliveries and keys in a browser, imports files, and changes your settings and keys. The link",
+      "signs in one person, once, within five minutes.",
       "Ask for it when the person has chosen to open the portal, and redirect their browser to it. Whoever opens it first can",
       "sign in, so neither store nor log it. The body is optional: without a body, sign an empty body. The same bytes sent again",
       "get the same link. Where the operator serves no console the answer is 403 `PORTAL_OFF`.",

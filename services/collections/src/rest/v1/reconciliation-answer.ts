@@ -139,7 +139,10 @@ export const runFields = {
   from: instantAnswer("The beginning of the window, which is included."),
   to: instantAnswer("The end of the window, which is not included."),
   startedAt: instantAnswer("When the run was started."),
-  requestedBy: z.string().meta({ description: "The id of the key that signed the request, or `operator`." }),
+  requestedBy: z.string().meta({
+    description:
+      "The id of the key that signed the request, `operator`, or `operator:` and the name of your person who uploaded the file in the portal.",
+  }),
   clean: z.boolean().meta({ description: "True if all rows and payments match." }),
   counts: z
     .object({

@@ -1,10 +1,10 @@
-import { actForm, type Typed } from "../act-form.ts";
-import type { SpreadBy, SpreadRequest } from "../acts.ts";
-import type { PersonSummary, SpreadPlan } from "../desk.ts";
-import { type Html, html } from "../html.ts";
-import { lenderField, queryText } from "../list-parts.ts";
-import type { PageContent } from "../page.ts";
-import { countText } from "../words.ts";
+import { actForm, type Typed } from "../../act-form.ts";
+import type { SpreadBy, SpreadRequest } from "../../acts.ts";
+import type { PersonSummary, SpreadPlan } from "../../desk.ts";
+import { type Html, html } from "../../html.ts";
+import { lenderField, queryText } from "../../list-parts.ts";
+import type { PageContent } from "../../page.ts";
+import { countText } from "../../words.ts";
 import { movesTable } from "./move-cases.ts";
 
 const MAX_NAMES_CHARACTERS = 5_000;

@@ -1,10 +1,10 @@
-import type { LenderMoves } from "../acts.ts";
-import { actForm, type Typed } from "../act-form.ts";
-import type { MovePlan, PersonSummary } from "../desk.ts";
-import { type Html, html } from "../html.ts";
-import type { PageContent } from "../page.ts";
-import { personPath } from "../paths.ts";
-import { amountsText, countText } from "../words.ts";
+import type { LenderMoves } from "../../acts.ts";
+import { actForm, type Typed } from "../../act-form.ts";
+import type { MovePlan, PersonSummary } from "../../desk.ts";
+import { type Html, html } from "../../html.ts";
+import type { PageContent } from "../../page.ts";
+import { personPath } from "../../paths.ts";
+import { amountsText, countText } from "../../words.ts";
 import { personChoice, type PersonSearch } from "./person-choice.ts";
 
 interface MoveForm extends PersonSearch, Typed {

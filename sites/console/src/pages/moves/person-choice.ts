@@ -1,7 +1,7 @@
-import type { PersonSummary } from "../desk.ts";
-import { type Html, html } from "../html.ts";
-import { withQuery } from "../paths.ts";
-import { words } from "../words.ts";
+import type { PersonSummary } from "../../desk.ts";
+import { type Html, html } from "../../html.ts";
+import { withQuery } from "../../paths.ts";
+import { words } from "../../words.ts";
 
 /** A search for a field partner. `people` is undefined before the search. */
 export interface PersonSearch {

@@ -1,8 +1,9 @@
 import type { EntityManager } from "@collections/database";
-import { keysOf, type Lender } from "@collections/lenders";
+import { type ApiKey, keysOf, type Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { type EndpointStatus, endpointOf } from "@collections/webhooks";
-import { chosenLender } from "./chosen-lender.ts";
+import { chosenLender } from "../chosen-lender.ts";
+import type { KeyOrder } from "./keys.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -24,15 +25,29 @@ async function connectionOf(em: EntityManager, lender: Lender, now: Date) {
     lenderCode: lender.code,
     timeZone: lender.timeZone,
     endpoint: endpoint ? endpointFacts(endpoint, local) : ([["address", "none is registered"]] as [string, string][]),
+    hasCallback: (endpoint?.url ?? null) !== null,
     isHealthy: endpoint?.state === "active" && endpoint.consecutiveFailures === 0,
-    keys: keys.map(({ id, state, createdAt, lastUsedAt, signing }) => ({
+    mint: {
+      url: lender.mintLinkUrl,
+      header: lender.hasMintAuthHeader ? "set" : "none",
+    },
+    technicalContacts: lender.technicalContacts,
+    keys: keys.map(({ id, state, createdAt, lastUsedAt, retiresAt, signing }) => ({
       keyId: id,
       state,
+      endsAt: state === "retiring" && retiresAt !== null ? local(retiresAt) : null,
       days: Math.floor((now.getTime() - createdAt.getTime()) / DAY_MS),
       lastUsedAt: lastUsedAt === null ? "never" : local(lastUsedAt),
       isSigning: signing,
+      orders: ordersFor({ state, signing }),
     })),
   };
+}
+
+/** Returns the orders that the state of a key permits. */
+function ordersFor({ state, signing }: Pick<ApiKey, "state" | "signing">): KeyOrder["order"][] {
+  if (state === "revoked") return [];
+  return state === "active" && !signing ? ["sign", "retire", "revoke"] : ["retire", "revoke"];
 }
 
 function endpointFacts(endpoint: EndpointStatus, local: (at: Date) => string): [name: string, value: string][] {
