@@ -41,6 +41,10 @@ test.each([
   { ...SOURCES.postalCode.select, finds: /case_of_postal_code/ },
   { ...STATES.status.count, finds: /search_state_of_status.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
   { ...STATES.status.select, finds: /search_state_of_status.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
+  { ...STATES.status.count, finds: /rare_case_pkey.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
+  { ...STATES.status.select, finds: /rare_case_pkey.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
+  { ...STATES.visit.count, finds: /search_state_of_visit.*\n *Index Cond: \(\(lender_id = .*visited_at < / },
+  { ...STATES.visit.select, finds: /search_state_of_visit.*\n *Index Cond: \(\(lender_id = .*visited_at < / },
   { ...STATES.dpd.count, finds: /search_state_of_dpd.*\n *Index Cond: \(\(lender_id = .*dpd_band >= / },
   { ...STATES.dpd.select, finds: /search_state_of_dpd.*\n *Index Cond: \(\(lender_id = .*dpd_band >= / },
   {

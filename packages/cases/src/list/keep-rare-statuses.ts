@@ -111,9 +111,14 @@ const deleteRare = statement(
   "delete from cases.rare_status where lender_id = $1 and status = $2",
 );
 
+// Skips the rows that confirmations have locked, because a wait for them could be a deadlock. Such a row may remain: a
+// search compares the status of the case.
 const deleteCases = statement(
   "cases.delete-rare-cases",
-  "delete from cases.rare_case where lender_id = $1 and status = $2",
+  `delete from cases.rare_case r
+   where r.lender_id = $1 and r.status = $2 and r.case_id = any (array(
+     select p.case_id from cases.rare_case p where p.lender_id = $1 and p.status = $2 for update skip locked
+   ))`,
 );
 
 const countRare = statement(

@@ -54,8 +54,8 @@ const MOST_OF_STATE = 20_000;
 /**
  * Returns the first current cases of a lender after the id `after` that match the search, ordered by id. The search may
  * end at `searchedTo`, before it has found `limit` cases, so that its duration does not grow with the number of cases
- * that do not match. A search by field partner (or none), branch, postal code, promise, days past due, status or text
- * finds few cases among many by an index: for a status that payments set, see `keepRareStatuses`.
+ * that do not match. A search by field partner (or none), branch, postal code, promise, days past due, status, last visit or text
+ * finds few cases among many by an index. For a status that payments set, see `keepRareStatuses`.
  *
  * @example
  * const first = { after: "00000000-0000-0000-0000-000000000000", limit: 50 };
@@ -103,11 +103,12 @@ async function fewOf(tx: EntityManager, lenderId: string, after: string, search:
 }
 
 /** Returns the indexes to count for a search, with the values from the parameter $3 on of their counts. */
-function countedIndexes({ statuses, dpd }: CaseSearch) {
+function countedIndexes({ statuses, dpd, notVisitedSince }: CaseSearch) {
   const isIndexed = statuses?.every((status) => COUNTED_STATUSES.has(status)) ?? false;
   return [
     ...(isIndexed ? [{ ...STATES.status, values: [uniqueOf(statuses)] }] : []),
     ...(dpd ? [{ ...STATES.dpd, values: [dpd.from, dpd.to] }] : []),
+    ...(notVisitedSince ? [{ ...STATES.visit, values: [notVisitedSince.toISOString()] }] : []),
   ];
 }
 
@@ -125,15 +126,16 @@ const LIMITED = `limit (select ${MOST_READ})`;
 const OF_LENDER = `from cases.collection_case p
   where p.lender_id = $1 and p.id > $2 and $3::text is null order by p.id`;
 
-const OF_HOLDER = `from cases.collection_case p
-  where p.assigned_field_partner_id = $3::text::uuid and p.is_current and p.lender_id = $1 and p.id > $2 order by p.id`;
-
 const UNASSIGNED = `from cases.collection_case p
   where p.lender_id = $1 and p.is_current and p.assigned_field_partner_id is null and p.id > $2 and $3::text is null
   order by p.id`;
 
-// The keys of branches and postal codes contain the lender. The queries do not compare the lender itself, so that
-// PostgreSQL cannot use an index on it instead, and `rowsOf` excludes another lender's row with the same key.
+// The keys of branches and postal codes contain the lender. These queries do not compare the lender itself, so that
+// PostgreSQL cannot use an index on it instead. `rowsOf` excludes the rows of other lenders: those with the same key, and
+// those of the same field partner.
+const OF_HOLDER = `from cases.collection_case p
+  where p.assigned_field_partner_id = $3::text::uuid and p.is_current and p.id > $2 and $1::uuid is not null order by p.id`;
+
 const OF_BRANCH = `from cases.collection_case p
   where cases.search_key(p.lender_id, p.branch_code) = cases.search_key($1, $3::text) and p.id > $2 order by p.id`;
 
@@ -180,7 +182,7 @@ const LENDER_ROWS = `select p.*, p.id as place ${OF_LENDER} ${LIMITED}`;
 
 export const SOURCES = {
   lender: sourceFrom("cases.search-of-lender", OF_LENDER, LENDER_ROWS),
-  holder: sourceFrom("cases.search-of-holder", OF_HOLDER, `select p.*, p.id as place ${OF_HOLDER} ${LIMITED}`),
+  holder: sourceFrom("cases.search-of-holder", OF_HOLDER, idsFrom(OF_HOLDER)),
   unassigned: sourceFrom("cases.search-unassigned", UNASSIGNED, `select p.*, p.id as place ${UNASSIGNED} ${LIMITED}`),
   branch: sourceFrom("cases.search-of-branch", OF_BRANCH, idsFrom(OF_BRANCH)),
   postalCode: sourceFrom("cases.search-of-postal-code", OF_POSTAL_CODE, idsFrom(OF_POSTAL_CODE)),
@@ -252,6 +254,7 @@ export const STATES = {
       )
     )`,
   }),
+  visit: indexOfState("visit", { counted: idsOfVisit("$3"), read: idsOfVisit("$13") }),
   dpd: indexOfState("dpd", { counted: idsOfDpd("$3", "$4"), read: idsOfDpd("$9", "$10") }),
 } as const;
 
@@ -264,6 +267,12 @@ function idsOfStatus(statuses: string): string {
   return `select l.case_id from unnest(${statuses}::text[]) u (status) cross join lateral (
       ${idsIn("cases.search_state")} union all ${idsIn("cases.rare_case")}
     ) l`;
+}
+
+function idsOfVisit(since: string): string {
+  return `select p.case_id from cases.search_state p
+    where p.lender_id = $1 and p.visited_at < ${since}::timestamptz and (p.case_id > $2) is true
+    order by p.visited_at limit (select ${MOST_OF_STATE + 1})`;
 }
 
 function idsOfDpd(from: string, to: string): string {

@@ -10,6 +10,7 @@ import { transition, type Trigger } from "../case/transitions.ts";
 import { insertCases, writeCases, writeCaseStates, writeImportedCases } from "../case/write-cases.ts";
 import { casesSchema } from "../schema.ts";
 import { searchStatesMigration } from "../migrations/0018-search-states.ts";
+import { visitTimesMigration } from "../migrations/0020-visit-times.ts";
 
 const database = await casesDatabase();
 const NOW = new Date("2026-11-20T10:00:00Z");
@@ -59,8 +60,8 @@ const assign: Trigger = { kind: "assign", fieldPartnerId: newId() };
 const hold: Trigger = { kind: "hold", reason: "asked" };
 
 describe("the status of a search state", () => {
-  test.each<[title: string, triggers: readonly Trigger[], status: string | undefined | null]>([
-    ["an assignment", [assign], undefined],
+  test.each<[title: string, triggers: readonly Trigger[], status: string | null]>([
+    ["an assignment", [assign], null],
     ["a hold", [hold], "on_hold"],
     ["a release", [hold, { kind: "release" }], null],
     ["an end by an operator", [{ kind: "close", reason: "asked" }], "closed"],
@@ -115,6 +116,52 @@ test("a case of an earlier cycle has no search state", async () => {
   expect(await stateOf(newer)).toMatchObject({ status: null, band: 1 });
 });
 
+describe("the time of the last visit", () => {
+  const selectVisited = statement(
+    "test.visited-at",
+    `select visited_at::text as at, extract(epoch from visited_at)::text as seconds
+     from cases.search_state where lender_id = $1 and case_id = $2`,
+  );
+  const insertVisit = statement(
+    "test.insert-visit",
+    `insert into cases.visit (lender_id, id, case_id, field_partner_id, started_at, start_received_at)
+     values ($1, $2, $3, $2, $4::timestamptz, $4::timestamptz)`,
+  );
+  const visitedAt = async ({ lenderId, id }: LockedCase) =>
+    (await query<{ at: string | null }>(database.em(), selectVisited, [lenderId, id]))[0]?.at;
+  const secondsOf = async ({ lenderId, id }: LockedCase) => {
+    const [row] = await query<{ seconds: string }>(database.em(), selectVisited, [lenderId, id]);
+    return Number(row!.seconds);
+  };
+  const visit = ({ lenderId, id }: LockedCase, at: Date) =>
+    query(database.em(), insertVisit, [lenderId, newId(), id, at]);
+
+  test.each([null, 45])("is -infinity before the first visit, with %s days past due", async (dpd) => {
+    expect(await visitedAt(await inserted({ dpd }))).toBe("-infinity");
+  });
+
+  test("is the latest of several visits in any order", async () => {
+    const theCase = await inserted({ dpd: null });
+    for (const hour of [8, 10, 9]) await visit(theCase, new Date(Date.UTC(2026, 10, 20, hour)));
+    expect(await secondsOf(theCase)).toBe(Date.UTC(2026, 10, 20, 10) / 1_000);
+  });
+
+  test("stays the latest when two visits of a case commit at once", async () => {
+    const theCase = await inserted();
+    const hours = [8, 9, 10, 11].map((hour) => new Date(Date.UTC(2026, 10, 20, hour)));
+    await Promise.all(hours.map((at) => visit(theCase, at)));
+    expect(await secondsOf(theCase)).toBe(Date.UTC(2026, 10, 20, 11) / 1_000);
+  });
+
+  test("is null for a case of an earlier cycle, also after a visit", async () => {
+    const earlier = await moved(await inserted({ dpd: 45 }), { kind: "close", reason: null });
+    const newer = exampleCase({ ...earlier, id: newId(), cycle: 2, status: "new", dpd: null });
+    await transaction(database.em(), (tx) => insertCases(tx, [newer], [earlier], NOW));
+    await visit(earlier, NOW);
+    expect([await visitedAt(earlier), await visitedAt(newer)]).toEqual([null, "-infinity"]);
+  });
+});
+
 test("a confirmation of an assigned case does not write its search state", async () => {
   const theCase = await moved(await inserted({ dpd: 45 }), assign);
   const before = await stateOf(theCase);
@@ -136,13 +183,21 @@ describe("the migration of existing cases", () => {
        case when n % 3 > 0 then n end
      from generate_series(1, 200) n`,
   );
+  const visitAll = statement(
+    "test.visits-before-visit-times",
+    `insert into cases.visit (lender_id, id, case_id, field_partner_id, started_at, start_received_at)
+     select c.lender_id, gen_random_uuid(), c.id, c.id, now(), now() - k * interval '1 hour'
+     from cases.collection_case c, generate_series(1, 2) k where c.source_loan_number like '%3'`,
+  );
   const selectFilled = statement(
     "test.filled-search-states",
     `select c.source_loan_number as loan, c.is_current as "isCurrent", c.status, c.dpd, s.status as "stateStatus",
-       s.dpd_band as band
+       s.dpd_band as band, s.visited_at::text as "visitedAt",
+       (select max(v.start_received_at)::text from cases.visit v where v.case_id = c.id) as "lastVisit"
      from cases.collection_case c left join cases.search_state s on s.lender_id = c.lender_id and s.case_id = c.id`,
   );
   const BEFORE = casesSchema.migrations.filter(({ name }) => name < "0018");
+  const PREPARED = [...searchStatesMigration, ...visitTimesMigration];
   const INDEXED = new Set(["on_hold", "closed", "withdrawn"]);
 
   async function beforeMigration(): Promise<{ url: string; opened: Database }> {
@@ -151,15 +206,16 @@ describe("the migration of existing cases", () => {
     const opened = await createDatabase({ url, schemas: [casesSchema] });
     afterAll(() => opened.close());
     await query(opened.em(), insertAll, [newId(), CASE_STATUSES]);
+    await query(opened.em(), visitAll, []);
     return { url, opened };
   }
 
   test.each([
     ["by the migration alone", 0],
-    ["before the migration too", searchStatesMigration.length],
+    ["before the migration too", PREPARED.length],
   ])("fills the table %s", async (_, prepared) => {
     const { url, opened } = await beforeMigration();
-    for (const text of searchStatesMigration.slice(0, prepared)) await opened.pool.query(text);
+    for (const text of PREPARED.slice(0, prepared)) await opened.pool.query(text);
     await migrate({ url, schemas: [casesSchema] });
     type Row = {
       isCurrent: boolean;
@@ -167,12 +223,15 @@ describe("the migration of existing cases", () => {
       dpd: number | null;
       stateStatus: string | null;
       band: number | null;
+      visitedAt: string | null;
+      lastVisit: string | null;
     };
     const rows = await query<Row>(opened.em(), selectFilled, []);
     const expected = rows.map((row) => ({
       ...row,
       stateStatus: row.isCurrent && INDEXED.has(row.status) ? row.status : null,
       band: row.isCurrent && row.dpd !== null ? Math.ceil(row.dpd / 30) : null,
+      visitedAt: row.isCurrent ? (row.lastVisit ?? "-infinity") : null,
     }));
     expect(rows).toHaveLength(200);
     expect(rows).toEqual(expected);

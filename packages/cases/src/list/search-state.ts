@@ -16,6 +16,11 @@ export const SearchStateEntity = defineEntity({
     status: p.text().$type<CaseStatus>().strictNullable(),
     /** The band of 30 days of `dpd`: 0 for 0 days, 1 for 1 to 30, 2 for 31 to 60, and so on. */
     dpdBand: p.integer().strictNullable(),
+    /**
+     * When the service received the start of the latest visit; -infinity before the first visit. Null if the case is of
+     * an earlier cycle.
+     */
+    visitedAt: p.datetime().columnType("timestamptz").defaultRaw("'-infinity'").strictNullable(),
   },
 });
 

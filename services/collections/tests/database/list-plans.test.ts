@@ -71,28 +71,89 @@ const REVERSALS = "payment_reversal";
 /** The maximum number of rows of LENDER that match a search. */
 const MOST_FOUND = 200;
 
+/** A time that is after the last visit of few cases. */
+const LONG_AGO = "2026-01-01T00:00:00Z";
+const HOLDER = newId();
+
+interface RareSearch {
+  readonly title: string;
+  readonly name: string;
+  readonly key?: string;
+  readonly rare: Searched;
+  readonly index: string;
+}
+
+/** Searches by one filter that few cases match, with the statement that finds them and its key. */
+const RARE: readonly RareSearch[] = [
+  {
+    title: "cases of a branch",
+    name: "cases.search-of-branch",
+    key: "B7",
+    rare: { branch: "B7" },
+    index: "case_of_branch",
+  },
+  {
+    title: "cases of a postal code",
+    name: "cases.search-of-postal-code",
+    key: "4 12",
+    rare: { postalCode: "412" },
+    index: "case_of_postal_code",
+  },
+  {
+    title: "cases of a field partner",
+    name: "cases.search-of-holder",
+    key: HOLDER,
+    rare: { holder: HOLDER },
+    index: "collection_case_assigned_field_partner_id_id_idx",
+  },
+  {
+    title: "cases of a name",
+    name: "cases.search-of-text",
+    rare: { text: "zarathustra" },
+    index: "case_of_folded_name",
+  },
+  {
+    title: "cases with the end of a loan number",
+    name: "cases.search-of-text",
+    rare: { text: "99997" },
+    index: "case_of_loan_end",
+  },
+  {
+    title: "cases on hold",
+    name: "cases.search-of-status",
+    rare: { status: "on_hold" },
+    index: "search_state_of_status",
+  },
+  {
+    title: "cases in progress",
+    name: "cases.search-of-status",
+    rare: { status: "in_progress" },
+    index: "rare_case_pkey",
+  },
+  { title: "cases far past due", name: "cases.search-of-dpd", rare: { dpd: 400 }, index: "search_state_of_dpd" },
+  {
+    title: "cases without a visit",
+    name: "cases.search-of-visit",
+    rare: { notVisitedSince: LONG_AGO },
+    index: "search_state_of_visit",
+  },
+];
+
 /**
- * Searches for cases that few rows match: a name, the values from $3 on, and the index that must find the rows. A search for
+ * Searches by each rare filter and by each pair of them: a name, the values from $3 on, and the index that must find the rows. A search for
  * a text first reads MOST_READ rows in the order of ids.
  */
 const SEARCHES: readonly [title: string, name: string, values: readonly unknown[], index: string][] = [
-  ["cases of a branch", "cases.search-of-branch", ["B7", ...search({ branch: "B7" })], "case_of_branch"],
-  [
-    "cases of a postal code",
-    "cases.search-of-postal-code",
-    ["4 12", ...search({ postalCode: "412" })],
-    "case_of_postal_code",
-  ],
-  ["cases of a name", "cases.search-of-text", [null, ...search({ text: "zarathustra" })], "case_of_folded_name"],
-  [
-    "cases with the end of a loan number",
-    "cases.search-of-text",
-    [null, ...search({ text: "99997" })],
-    "case_of_loan_end",
-  ],
-  ["cases on hold", "cases.search-of-status", [null, ...search({ status: "on_hold" })], "search_state_of_status"],
-  ["cases in progress", "cases.search-of-status", [null, ...search({ status: "in_progress" })], "rare_case_pkey"],
-  ["cases far past due", "cases.search-of-dpd", [null, ...search({ dpd: 400 })], "search_state_of_dpd"],
+  ...RARE.map(({ title, name, key = null, rare, index }) => {
+    return [title, name, [key, ...search(rare)], index] as [string, string, unknown[], string];
+  }),
+  ...RARE.flatMap(({ title, name, key = null, rare, index }) =>
+    RARE.filter((other) => !Object.keys(other.rare).some((filter) => filter in rare)).map((other) => {
+      const both = search({ ...rare, ...other.rare });
+      return [`${title} that are ${other.title}`, name, [key, ...both], index] as [string, string, unknown[], string];
+    }),
+  ),
+  ["the number of cases without a visit", "cases.count-of-visit", [LONG_AGO], "search_state_of_visit"],
   ["the number of cases on hold", "cases.count-of-status", [["on_hold"]], "search_state_of_status"],
   ["the number of cases in progress", "cases.count-of-status", [["in_progress"]], "rare_case_pkey"],
   ["the number of cases far past due", "cases.count-of-dpd", [400, 36_500], "search_state_of_dpd"],
@@ -100,14 +161,16 @@ const SEARCHES: readonly [title: string, name: string, values: readonly unknown[
 
 interface Searched {
   readonly branch?: string;
+  readonly holder?: string;
   readonly postalCode?: string;
   readonly text?: string;
   readonly status?: string;
   readonly dpd?: number;
+  readonly notVisitedSince?: string;
 }
 
 /** Returns the values from $4 on of a search for cases. */
-function search({ branch, postalCode, text, status, dpd }: Searched): unknown[] {
+function search({ branch, holder, postalCode, text, status, dpd, notVisitedSince }: Searched): unknown[] {
   return [
     51,
     status === undefined ? null : [status],
@@ -118,10 +181,10 @@ function search({ branch, postalCode, text, status, dpd }: Searched): unknown[] 
     dpd ?? null,
     null,
     null,
-    null,
+    notVisitedSince ?? null,
     text ?? null,
     text === undefined ? null : [text],
-    null,
+    holder ?? null,
   ];
 }
 
@@ -225,15 +288,19 @@ async function fill(client: Client): Promise<void> {
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
        blocked_at, work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
        excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
-       created_at, updated_at, branch_code, dpd)
+       created_at, updated_at, branch_code, dpd, assigned_field_partner_id)
      select ${lender}, ${id}, case n when 7 then '0007' else 'LN-' || n end, 1, true,
        case n % 1000 when 2 then 'on_hold' when 4 then 'in_progress' else 'new' end, case n % 1000 when 2 then 'blocked' else 'open' end,
        case n % 1000 when 2 then now() end, false, false, '{}', 'INR', 1000, 1000, 0, 0,
        case n % 1000 when 1 then 'Zarathustra Rao' else 'Ravi Kumar' end, '+919800000001', '{}',
        jsonb_build_array(jsonb_build_object('postalCode', n % 1000)), '{}', '{}', 1, now(), now(), 'B' || n % 1000,
-       case n % 1000 when 3 then 400 else n % 180 end
+       case n % 1000 when 3 then 400 else n % 180 end, case n % 1000 when 6 then $4::uuid end
      from generate_series(1, $3::integer) n`,
-    [LENDER, START, ROWS],
+    [LENDER, START, ROWS, HOLDER],
+  );
+  await client.query(
+    `update cases.search_state set visited_at = now()
+     where mod(('x' || right(case_id::text, 8))::bit(32)::integer, 1000) <> 5`,
   );
   await client.query(
     `insert into ledger.payment_booking (lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
