@@ -139,7 +139,7 @@ function reversalForm(home: string, payment: PaymentView, refused: RefusedChange
   const { lenderCode, sourceLoanNumber: loan, reference, currency, timeZone, reasons } = payment;
   const { problem, reversalReference, reversedAt = "", amount, because, note } = typedIn(refused, "reversal");
   // A form that has shown the effects has a time with a zone, which a field of local time cannot show.
-  const type = /Z$/.test(reversedAt) ? "text" : "datetime-local";
+  const type = reversedAt.endsWith("Z") ? "text" : "datetime-local";
   const fields = html`${textInput("reversalReference", "The lender's id of the reversal", { value: reversalReference })}
     ${textInput("reversedAt", `When the money was returned, in ${timeZone}`, { type, value: reversedAt })}
     ${textInput("amount", `Amount in ${currency}, empty for all that is left`, { value: amount })}
