@@ -146,7 +146,7 @@ test.each([
   await page.getByRole("link", { name: "Connection" }).last().click();
   await page.getByRole("link", { name: "Change the settings" }).click();
   await look("settings");
-  await page.getByLabel("Technical contacts").fill("dev@acme.example\nops@acme.example");
+  await page.getByLabel("Technical contacts").fill(`dev@acme.example\n${screen}-${colorScheme}@acme.example`);
   await page.getByRole("button", { name: "Save the settings" }).click();
   await page.getByText("The settings are saved.").waitFor();
   await look("saved-settings");
