@@ -21,6 +21,7 @@ import type {
   PaymentName,
   PaymentView,
 } from "./reads/money-changes.ts";
+import type { RequestsPage, RequestsSearch } from "./reads/requests.ts";
 import type { SystemPage } from "./reads/system.ts";
 import type { Download, UploadKind, UploadName, UploadsPage, UploadView } from "./reads/uploads.ts";
 
@@ -83,6 +84,8 @@ export interface ConsoleDesk {
   readonly deliveries: (search: DeliverySearch) => Promise<DeliveriesPage>;
   /** Returns the lenders, and the callback and the keys of one of them: of `lender`, or of the first. */
   readonly connection: (lender: string | undefined) => Promise<ConnectionPage>;
+  /** Returns a page of the requests of a lender to the REST API: of `search.lender`, or of the first. */
+  readonly requests: (search: RequestsSearch) => Promise<RequestsPage>;
   /** Returns the delivery of an event with its attempts. */
   readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
   /** Returns the lenders, and the uploads of one kind of one of them: of `lender`, or of the first. */
@@ -111,6 +114,7 @@ export type LenderDesk = Pick<
   | "deliveries"
   | "delivery"
   | "connection"
+  | "requests"
   | "uploads"
   | "upload"
   | "rejectedRows"

@@ -42,6 +42,7 @@ const MENU: readonly MenuEntry[] = [
   { path: "/deliveries", label: "Deliveries", isForLenders: true },
   { path: "/uploads", label: "Import", isForLenders: true, role: "operator" },
   { path: "/connection", label: "Connection", isForLenders: true },
+  { path: "/requests", label: "Requests", isForLenders: true },
   { path: "/money", label: "Money", isForLenders: false },
   { path: "/audit", label: "Audit", isForLenders: false },
   { path: "/system", label: "System", isForLenders: false },

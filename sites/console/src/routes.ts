@@ -19,6 +19,7 @@ import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PAYMENT_ROUTES } from "./routes/payments.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
 import { PROVIDER_ROUTES } from "./routes/provider.ts";
+import { REQUEST_ROUTES } from "./routes/requests.ts";
 import { UPLOAD_ROUTES } from "./routes/uploads.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
@@ -168,6 +169,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...ASSIGN_ROUTES,
   ...CASE_ORDER_ROUTES,
   ...CONNECTION_ROUTES,
+  ...REQUEST_ROUTES,
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,

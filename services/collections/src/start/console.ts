@@ -43,6 +43,7 @@ import {
   requestNamed,
   waitingRequests,
 } from "../desk/money/requests.ts";
+import { pageOfRequests } from "../desk/requests.ts";
 import { outstandingReading, type ReadOutstanding } from "../desk/outstanding.ts";
 import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
@@ -206,6 +207,7 @@ function deskOf(
     rejectedRows: (name) => rejectedFromDesk(acting, name),
     deliveries: async (search) => pageOfDeliveries(em(), await lenders(), search),
     connection: async (code) => connectionOfChosen(em(), await lenders(), { code, now: new Date() }),
+    requests: async (search) => pageOfRequests(em(), await lenders(), search),
     async delivery(eventId) {
       const found = await deliveryOf(em(), await lenders(), eventId);
       return found && shownDeliveryPage(found);

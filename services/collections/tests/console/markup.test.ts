@@ -18,9 +18,23 @@ const CONTROLS = "\u0007\u001B[31m\u202E";
 const PAGES = CONSOLE_ROUTES.filter(({ method, roles }) => method === "get" && roles !== "none");
 /** Each parameter of a query that a page reads, with markup. */
 const QUERY = new URLSearchParams(
-  ["text", "lender", "person", "status", "holder", "dpd", "state", "act", "by", "before", "after", "done", "month"].map(
-    (name) => [name, MARKUP],
-  ),
+  [
+    "text",
+    "lender",
+    "person",
+    "status",
+    "holder",
+    "dpd",
+    "state",
+    "act",
+    "by",
+    "before",
+    "after",
+    "done",
+    "month",
+    "path",
+    "result",
+  ].map((name) => [name, MARKUP]),
 ).toString();
 
 let service: TestService;

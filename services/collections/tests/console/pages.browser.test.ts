@@ -127,6 +127,9 @@ test.each([
   await page.getByRole("link", { name: "Connection" }).click();
   await page.getByRole("heading", { level: 1, name: "Connection" }).waitFor();
   await look("connection");
+  await page.getByRole("link", { name: "Requests", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
+  await look("requests");
   await page.getByRole("link", { name: "Import", exact: true }).click();
   await page
     .getByLabel("File", { exact: true })

@@ -157,6 +157,8 @@ test("a lender's staff reaches these pages and forms, and no other", () => {
     "GET /console/fees",
     "GET /console/fees.csv",
     "GET /console/connection",
+    "GET /console/requests",
+    "GET /console/requests/debugger",
     "GET /console/deliveries",
     "GET /console/deliveries/:event",
     "POST /console/deliveries/:event/replay",

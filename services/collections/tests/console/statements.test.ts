@@ -78,6 +78,7 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
   ["an end of an assignment", () => `${casePath}/unassign`],
   ["a release", () => `${casePath}/release`],
   ["Connection", () => "/console/connection"],
+  ["Requests", () => "/console/requests?path=cases"],
   ["Deliveries", () => "/console/deliveries"],
   ["a delivery", () => eventPath],
   ["a new phone", () => `${personPath}/phone`],
@@ -112,7 +113,7 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
 ];
 
 /** Pages that only lead to another page. */
-const LEADING = new Set(["/money/payments"]);
+const LEADING = new Set(["/money/payments", "/requests/debugger"]);
 
 test("every page is counted", () => {
   const pages = CONSOLE_ROUTES.filter(
