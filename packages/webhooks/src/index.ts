@@ -10,6 +10,7 @@ export {
   type Backlog,
   backlogs,
   type EndpointReach,
+  endpointWithLastFailure,
   type FailedAttempt,
   lastFailedAttempt,
   oldestUndelivered,

@@ -22,6 +22,7 @@ import type { Answer } from "./http/answer.ts";
 import type { BodyMemory } from "./http/body-memory.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
+import type { RequestLog } from "@collections/request-log";
 import type { LenderSlots } from "./http/lender-slots.ts";
 import type { Config } from "./settings/config.ts";
 
@@ -39,6 +40,7 @@ export interface App {
   readonly vault: Vault;
   readonly credentials: Credentials;
   readonly keyUses: KeyUses;
+  readonly requestLog: RequestLog;
   readonly rateLimiter: RateLimiter;
   readonly bodyMemory: BodyMemory;
   /** Slots for requests that compare payments, and for requests that read a stored comparison. */

@@ -9,6 +9,7 @@ import { operatorsSchema } from "@collections/operators/schema";
 import { paymentLinksSchema } from "@collections/payment-links/schema";
 import { rateLimitsSchema } from "@collections/rate-limits/schema";
 import { webhooksSchema } from "@collections/webhooks/schema";
+import { requestLogSchema } from "@collections/request-log/schema";
 import { uploadsSchema } from "./table-file/upload/upload-schema.ts";
 
 /** The schemas of all packages that the service uses, and its own. */
@@ -24,4 +25,5 @@ export const schemas: PackageSchema[] = [
   rateLimitsSchema,
   operatorsSchema,
   uploadsSchema,
+  requestLogSchema,
 ];

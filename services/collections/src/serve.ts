@@ -18,7 +18,7 @@ import { startMetricsServer } from "./metrics/metrics-server.ts";
 import { schemas } from "./schemas.ts";
 import { RELEASE } from "./settings/release.ts";
 import { migrateMarked } from "./settings/unmarked-poolers.ts";
-import { recordKeyUses, startWorker } from "./worker/worker.ts";
+import { recordKeyUses, recordRequests, startWorker } from "./worker/worker.ts";
 
 /** The part of `SHUTDOWN_TIMEOUT` in which requests and jobs may end. The rest is for closing connections. */
 const GRACE = 0.8;
@@ -71,6 +71,7 @@ async function main(): Promise<void> {
     log.warn("PostgreSQL is reached over the network in plain text: add sslmode=verify-full to its URLs");
   app.database.signals.listen();
   const keyUses = recordKeyUses(app);
+  const requests = recordRequests(app);
   const worker = config.role === "server" ? undefined : await startWorker(app);
 
   const hurry = new AbortController();
@@ -94,6 +95,7 @@ async function main(): Promise<void> {
     }, config.shutdownTimeoutMs).unref();
     const graceMs = config.shutdownTimeoutMs * GRACE;
     await Promise.all([server.stop(graceMs), worker?.stop(graceMs), keyUses.stop()]);
+    await requests.stop();
     await metricsServer?.stop();
     await app.close();
     await given.release();

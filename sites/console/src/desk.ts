@@ -22,6 +22,7 @@ import type {
   PaymentName,
   PaymentView,
 } from "./reads/money-changes.ts";
+import type { RequestsPage, RequestsSearch } from "./reads/requests.ts";
 import type { SystemPage } from "./reads/system.ts";
 import type { Download, UploadKind, UploadName, UploadsPage, UploadView } from "./reads/uploads.ts";
 
@@ -94,6 +95,8 @@ export interface ConsoleDesk {
   readonly key: (name: KeyName) => Promise<KeyView | undefined>;
   /** Returns the lenders, one of them, and the scenes that a sandbox can play. */
   readonly scenes: (lender: string | undefined) => Promise<ScenesPage>;
+  /** Returns a page of the requests of a lender to the REST API: of `search.lender`, or of the first. */
+  readonly requests: (search: RequestsSearch) => Promise<RequestsPage>;
   /** Returns the delivery of an event with its attempts. */
   readonly delivery: (eventId: string) => Promise<DeliveryView | undefined>;
   /** Returns the lenders, and the uploads of one kind of one of them: of `lender`, or of the first. */
@@ -125,6 +128,7 @@ export type LenderDesk = Pick<
   | "settings"
   | "key"
   | "scenes"
+  | "requests"
   | "uploads"
   | "upload"
   | "rejectedRows"

@@ -24,6 +24,7 @@ import { PERSON_ORDER_ROUTES } from "./routes/person-orders.ts";
 import { PHONE_ROUTES } from "./routes/phone.ts";
 import { PROVIDER_ROUTES } from "./routes/provider.ts";
 import { SPREAD_ROUTES } from "./routes/spread-cases.ts";
+import { REQUEST_ROUTES } from "./routes/requests.ts";
 import { UPLOAD_ROUTES } from "./routes/uploads.ts";
 
 /** All pages and forms of the console, each with the roles that may use it. */
@@ -176,6 +177,7 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...SETTINGS_ROUTES,
   ...KEY_ROUTES,
   ...SANDBOX_ROUTES,
+  ...REQUEST_ROUTES,
   ...DELIVERY_ROUTES,
   ...PHONE_ROUTES,
   ...MOVE_ROUTES,

@@ -179,7 +179,7 @@ describe("outside of the workspace", () => {
        console.log(JSON.stringify(brought));`,
     );
     const schemaEntryPoints = entryPoints().filter((entryPoint) => entryPoint.endsWith("/schema"));
-    expect(schemaEntryPoints).toHaveLength(10);
+    expect(schemaEntryPoints).toHaveLength(11);
     const urls = await Promise.all(schemaEntryPoints.map(async () => directUrl((await emptyDatabase()).url)));
     const pairs = JSON.stringify(schemaEntryPoints.map((entryPoint, index) => [entryPoint, urls[index]]));
     const { stdout } = await run(outside.nodes[1], [file, pairs], { cwd: outside.app });

@@ -150,14 +150,14 @@ export async function listEndpoints(em: EntityManager, tenantId: string): Promis
   return listed;
 }
 
-const selectEndpoint = statement(
-  "webhooks.endpoint-status",
-  `select ${endpointTable.selectList("e", STATUS)},
+/** The query of an endpoint with its backlog; $1 is the endpoint's address. */
+export const ENDPOINT_STATUS = `select ${endpointTable.selectList("e", STATUS)},
      ((select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'waiting')
        + (select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'retrying')
      )::int as waiting,
      (select count(*)::int from webhooks.delivery d
        where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'parked') as parked
    from webhooks.endpoint e
-   where e.lender_id = $1`,
-);
+   where e.lender_id = $1`;
+
+const selectEndpoint = statement("webhooks.endpoint-status", ENDPOINT_STATUS);

@@ -1,8 +1,16 @@
-import { publicId, query, statement } from "@collections/database";
+import { newId, publicId, query, statement } from "@collections/database";
 import { verify } from "@collections/signing";
 import { until } from "@collections/testing";
 import { describe, expect, test } from "vitest";
-import { backlogs, lastFailedAttempt, oldestUndelivered, parseLadder, signedRequest } from "../index.ts";
+import {
+  backlogs,
+  endpointOf,
+  endpointWithLastFailure,
+  lastFailedAttempt,
+  oldestUndelivered,
+  parseLadder,
+  signedRequest,
+} from "../index.ts";
 import { openReceiver } from "../../tests/receiver.ts";
 import { countIn, eventsOn, KEY_ID, openTrial, SECRET } from "../../tests/trial.ts";
 
@@ -54,6 +62,10 @@ describe("the last failed attempt", () => {
     const lenderId = await trial.addLender(receiver.url);
     const [event] = eventsOn(lenderId, "LN-1", 1, 1);
     expect(await lastFailedAttempt(database.em(), lenderId)).toBeUndefined();
+    expect(await endpointWithLastFailure(database.em(), lenderId)).toEqual({
+      ...(await endpointOf(database.em(), lenderId)),
+      lastFailure: undefined,
+    });
     await using _dispatcher = trial.dispatch({ ladder: parseLadder("0s,0s") });
     await trial.publish([event!]);
     await until(async () => (await countIn(database, lenderId, "retrying")) === 1);
@@ -66,6 +78,11 @@ describe("the last failed attempt", () => {
       headers: { "x-reason": "moved" },
       errorCode: "NON_2XX",
     });
+    expect(await endpointWithLastFailure(database.em(), lenderId)).toEqual({
+      ...(await endpointOf(database.em(), lenderId)),
+      lastFailure: await lastFailedAttempt(database.em(), lenderId),
+    });
+    expect(await endpointWithLastFailure(database.em(), newId())).toBeUndefined();
   });
 });
 

@@ -1,6 +1,7 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { ENDPOINT_STATUS, type EndpointStatus } from "../endpoint/endpoint.ts";
 import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
 import { type Attempt, attemptTable } from "../storage/attempt-log.ts";
 import { type Delivery, deliveryTable } from "../storage/delivery.ts";
@@ -84,6 +85,27 @@ export async function lastFailedAttempt(em: EntityManager, recipient: EndpointRe
   return failed;
 }
 
+/**
+ * Returns the unnamed endpoint of a tenant with its backlog, and its latest failed attempt, with one query: the results of
+ * `endpointOf` and `lastFailedAttempt`. Undefined if the tenant has no endpoint.
+ *
+ * @example
+ * const found = await endpointWithLastFailure(em, tenantId);
+ * if (found?.lastFailure) console.log(`${found.waiting} events wait; the last failure: ${found.lastFailure.errorCode}`);
+ */
+export async function endpointWithLastFailure(
+  em: EntityManager,
+  tenantId: string,
+): Promise<(EndpointStatus & { readonly lastFailure: FailedAttempt | undefined }) | undefined> {
+  type Row = EndpointStatus & { [Name in keyof FailedAttempt]: FailedAttempt[Name] | null };
+  const [row] = await query<Row>(em, selectWithLastFailed, [tenantId, LATEST_ATTEMPTS]);
+  if (!row) return undefined;
+  const { eventId, number, startedAt, status, headers, errorCode, errorDetail, ...endpoint } = row;
+  if (eventId === null || number === null || startedAt === null || errorCode === null)
+    return { ...endpoint, lastFailure: undefined };
+  return { ...endpoint, lastFailure: { eventId, number, startedAt, status, headers, errorCode, errorDetail } };
+}
+
 // Citus needs the lender's id in each join. The age includes only events that wait for their first attempt, because the
 // events of retries and replays are always old.
 export const selectBacklogs = statement(
@@ -131,11 +153,15 @@ function oldestIn(state: string): string {
      limit 1`;
 }
 
-export const selectLastFailed = statement(
-  "webhooks.last-failed-attempt",
-  `select latest.delivery_id as "eventId", ${attemptTable.selectList("latest", FAILED)}
+const LAST_FAILED = `select latest.delivery_id as "eventId", ${attemptTable.selectList("latest", FAILED)}
    from (select * from webhooks.attempt where lender_id = $1 order by id desc limit $2) latest
    where outcome = 'failed'
    order by id desc
-   limit 1`,
+   limit 1`;
+
+export const selectLastFailed = statement("webhooks.last-failed-attempt", LAST_FAILED);
+
+const selectWithLastFailed = statement(
+  "webhooks.endpoint-with-last-failure",
+  `select e.*, f.* from (${ENDPOINT_STATUS}) e left join lateral (${LAST_FAILED}) f on true`,
 );

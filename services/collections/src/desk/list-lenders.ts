@@ -4,7 +4,8 @@ import { keysOf, type Lender, lenderByCode, listLenders } from "@collections/len
 import { timeIn } from "@collections/local-time";
 import { currency, percentText } from "@collections/money";
 import { fallbackFor, hasMintedLink } from "@collections/payment-links";
-import { endpointOf, lastFailedAttempt, listDeliveries } from "@collections/webhooks";
+import { endpointWithLastFailure, listDeliveries } from "@collections/webhooks";
+import { hasUsed } from "@collections/request-log";
 import { wordsFor } from "./failure-words.ts";
 import { shownDelivery } from "./shown-delivery.ts";
 
@@ -38,11 +39,12 @@ export async function lenderOf(em: EntityManager, code: string, before: string |
   const lender = await lenderByCode(em, code);
   if (!lender) return undefined;
   const keys = await keysOf(em, lender.id);
-  const endpoint = await endpointOf(em, lender.id);
-  const failed = await lastFailedAttempt(em, lender.id);
+  const endpoint = await endpointWithLastFailure(em, lender.id);
+  const failed = endpoint?.lastFailure;
   const from = before !== undefined && UUID.test(before) ? { cursor: before } : {};
   const page = await listDeliveries(em, { tenantId: lender.id, limit: DELIVERIES, ...from }, new Date());
   const hasMinted = await hasMintedLink(em, lender.id);
+  const isHealthCalled = await hasUsed(em, lender.id, "health");
   const isPaid = await hasPayment(em, lender.id);
   const local = (at: Date | null) => at && timeIn(lender.timeZone, at);
   const isVerified =
@@ -54,6 +56,7 @@ export async function lenderOf(em: EntityManager, code: string, before: string |
     timeZone: lender.timeZone,
     onboarding: [
       { step: "A key was used", isDone: keys.some(({ lastUsedAt }) => lastUsedAt !== null) },
+      { step: "The health call was answered", isDone: isHealthCalled },
       { step: "The callback has acknowledged an event or a ping", isDone: isVerified },
       { step: "A payment link was minted", isDone: hasMinted },
       { step: "A payment was booked", isDone: isPaid },

@@ -1,7 +1,8 @@
 import { newId, publicId } from "@collections/database";
 import type { Response } from "express";
 
-const REQUEST_ID_PREFIX = "req";
+/** The prefix of the `X-Request-Id`. */
+export const REQUEST_ID_PREFIX = "req";
 
 /** Returns the `X-Request-Id` of an answer. Creates it at the first call, even if no endpoint takes the request. */
 export function requestIdOf(response: Response): string {

@@ -49,6 +49,7 @@ import {
   waitingRequests,
 } from "../desk/money/requests.ts";
 import { moveFromDesk, planFromDesk, planSpreadFromDesk, spreadFromDesk } from "../desk/moves/moves.ts";
+import { pageOfRequests } from "../desk/requests.ts";
 import { outstandingReading, type ReadOutstanding } from "../desk/outstanding.ts";
 import { systemReading } from "../desk/system.ts";
 import { consoleUrl } from "../settings/console-url.ts";
@@ -228,6 +229,7 @@ function deskOf(
     settings: (lenderCode) => settingsFromDesk(acting, lenderCode),
     key: (name) => keyFromDesk(acting, name),
     scenes: (code) => scenesOfChosen(acting, code),
+    requests: async (search) => pageOfRequests(em(), await lenders(), search),
     async delivery(eventId) {
       const found = await deliveryOf(em(), await lenders(), eventId);
       return found && shownDeliveryPage(found);

@@ -19,6 +19,7 @@ import { createBodyMemory } from "../http/body-memory.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { createRateLimiter } from "../http/rate-limiter.ts";
 import { createLenderSlots } from "../http/lender-slots.ts";
+import { createRequestLog } from "@collections/request-log";
 import { schemas } from "../schemas.ts";
 import { allowHostOf } from "../settings/anchor-settings.ts";
 import type { Config } from "../settings/config.ts";
@@ -85,6 +86,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     vault,
     credentials,
     keyUses: createKeyUses(),
+    requestLog: createRequestLog(),
     rateLimiter,
     bodyMemory: createBodyMemory(),
     reconciliationSlots: {

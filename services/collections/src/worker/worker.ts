@@ -15,13 +15,14 @@ import {
 } from "@collections/flows";
 import { forgetGoneCases, forgetQueuedRequests, keepRareStatuses } from "@collections/cases";
 import { deleteExpired, otpQueue } from "@collections/field-partners";
-import { listLenders, recordKeyUse } from "@collections/lenders";
+import { listLenders, recordKeyUse, SealedValueError } from "@collections/lenders";
 import { deleteEndedSessions } from "@collections/operators";
 import { startWebhooks, type Webhooks } from "@collections/webhooks";
 import { databaseTime, every, type FailedJobs, failedJobs, oneAfterAnother, transaction } from "@collections/database";
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
 import { allowedForLinks } from "../settings/link-hosts.ts";
 import type { App } from "../app.ts";
+import { deleteOldRequests, writeRequests } from "@collections/request-log";
 import { uploadQueue } from "../table-file/upload/upload-schema.ts";
 import { deleteExpiredUploads } from "../table-file/upload/uploads.ts";
 import { runLeftoverRequests } from "../mutation-results/queued-requests.ts";
@@ -53,6 +54,7 @@ const RARE_STATUSES_EVERY_MS = 3_600_000;
 const ERASE_RETRY_MS = 3_600_000;
 const ERASE_AGAIN_AFTER_MS = 24 * 3_600_000;
 const KEY_USES_EVERY_MS = 1_000;
+const REQUESTS_EVERY_MS = 1_000;
 /** How long stored reconciliations are kept. The database refuses to delete them earlier. */
 const KEEP_RECONCILIATIONS_MS = 90 * 86_400_000;
 
@@ -91,6 +93,7 @@ export async function startWorker(app: App): Promise<Worker> {
       await transaction(database.em(), (tx) => forgetQueuedRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
       await pruneOldReconciliations(app, new Date());
+      await forgetOldRequests(app, new Date());
     }),
     every(RARE_STATUSES_EVERY_MS, log, "list the cases with rare statuses", () => keepAllRareStatuses(app)),
     // A run that fails, for example because the database is away, is repeated after an hour.
@@ -165,6 +168,13 @@ export async function keepAllRareStatuses({ database }: Pick<App, "database">): 
   );
 }
 
+/** Deletes the logged requests of all lenders that are older than seven days. */
+export async function forgetOldRequests({ database }: Pick<App, "database">, now: Date): Promise<void> {
+  await oneAfterAnother(database.em(), await listLenders(database.em()), async ({ id }) => {
+    while (await deleteOldRequests(database.em(), id, now));
+  });
+}
+
 /** Deletes the uploaded files of all lenders that have expired. */
 export async function deleteOldUploads({ database }: Pick<App, "database">): Promise<void> {
   const now = await databaseTime(database.em());
@@ -224,4 +234,32 @@ export function recordKeyUses(app: App) {
       transaction(database.em(), (tx) => recordKeyUse(tx, use)),
     );
   });
+}
+
+/** Returns a function that finds the lender of a key. A key whose secret cannot be decrypted has none. */
+export function lenderOfKey({ credentials }: Pick<App, "credentials">) {
+  return async (keyId: string): Promise<string | undefined> => {
+    try {
+      return (await credentials.byKeyId(keyId))?.lender.id;
+    } catch (error) {
+      if (error instanceof SealedValueError) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** Writes every second which requests this process has answered. `stop` writes the last ones. */
+export function recordRequests(app: App) {
+  const { database, requestLog, log } = app;
+  const write = async () => {
+    const leftOut = await writeRequests({ em: () => database.em(), requestLog, lenderIdOf: lenderOfKey(app) });
+    if (leftOut > 0) log.debug({ leftOut }, "requests exceed the limits of the request log");
+  };
+  const routine = every(REQUESTS_EVERY_MS, log, "record requests", write);
+  return {
+    async stop(): Promise<void> {
+      await routine.stop();
+      await write().catch((error: unknown) => log.warn({ error }, "the last requests were not recorded"));
+    },
+  };
 }

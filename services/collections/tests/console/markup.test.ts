@@ -35,6 +35,8 @@ const QUERY = new URLSearchParams(
     "month",
     "people",
     "loan",
+    "path",
+    "result",
   ].map((name) => [name, MARKUP]),
 ).toString();
 

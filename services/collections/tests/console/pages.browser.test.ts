@@ -172,6 +172,10 @@ test.each([
   await page.getByRole("button", { name: "Play the scene" }).click();
   await page.getByRole("table").waitFor();
   await look("played");
+  await page.getByRole("link", { name: "Connection" }).first().click();
+  await page.getByRole("link", { name: "Requests", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
+  await look("requests");
   await page.getByRole("link", { name: "Import", exact: true }).click();
   await page
     .getByLabel("File", { exact: true })

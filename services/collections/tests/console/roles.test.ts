@@ -174,6 +174,8 @@ test("a lender's staff reaches these pages and forms, and no other", () => {
     "POST /console/connection/:lender/keys/:key/revoke",
     "GET /console/sandbox",
     "POST /console/sandbox",
+    "GET /console/requests",
+    "GET /console/requests/debugger",
     "GET /console/deliveries",
     "GET /console/deliveries/:event",
     "POST /console/deliveries/:event/replay",

@@ -89,6 +89,7 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
   ["a revocation of a key", () => `${keyPath}/revoke`],
   ["a test link", () => "/console/connection/ACME/mint-test"],
   ["Sandbox", () => "/console/sandbox"],
+  ["Requests", () => "/console/requests?path=cases"],
   ["Deliveries", () => "/console/deliveries"],
   ["a delivery", () => eventPath],
   ["a new phone", () => `${personPath}/phone`],
@@ -126,7 +127,7 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
 ];
 
 /** Pages that only lead to another page. */
-const LEADING = new Set(["/money/payments"]);
+const LEADING = new Set(["/money/payments", "/requests/debugger"]);
 
 test("every page is counted", () => {
   const pages = CONSOLE_ROUTES.filter(

@@ -109,6 +109,12 @@ test("the service can handle a case to its end with a database role that owns no
   expect(service.log()).not.toMatch(/permission denied|must be owner/);
 });
 
+test("the service records requests with a database role that owns nothing", async () => {
+  await expect
+    .poll(async () => (await owner.query("select code from request_log.request where not is_signed")).rows)
+    .toEqual([{ code: "BAD_SIGNATURE" }]);
+});
+
 describe("a database role that owns nothing", () => {
   const releaseStep = expect.stringContaining("services/collections/src/main.ts migrate") as string;
 

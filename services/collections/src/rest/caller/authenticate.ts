@@ -32,7 +32,7 @@ export interface PresentedHeaders {
  * Problem of the first check that fails.
  */
 export function presentedHeaders(request: Request, nowMs: number): PresentedHeaders {
-  const keyId = bearer(request.headers.authorization);
+  const keyId = bearer(request);
   const timestamp = header(request, "x-service-timestamp");
   const signature = header(request, "x-service-signature");
   const { skewMs } = checkedTimestamp(timestamp, signature, nowMs);
@@ -87,7 +87,7 @@ export async function authenticate(
  * @throws Problem MISSING_AUTHORIZATION, UNKNOWN_KEY, KEY_REVOKED
  */
 export async function identify(request: Request, { credentials }: AuthenticationRules): Promise<NamedCaller> {
-  const caller = callerOf(usable(await credentials.byKeyId(bearer(request.headers.authorization))));
+  const caller = callerOf(usable(await credentials.byKeyId(bearer(request))));
   return { ...caller, unprovenFrom: addressOf(request) };
 }
 
@@ -114,10 +114,15 @@ function callerOf({ keyId, lender, debugUntil }: Credential): NamedCaller {
   return { keyId, lender, debugUntil };
 }
 
-function bearer(authorization: string | undefined): string {
-  const match = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "");
-  if (!match?.[1]) throw new Problem("MISSING_AUTHORIZATION", "Send Authorization: Bearer <apiKeyId>.");
-  return match[1];
+/** Returns the key id that a request names, which may be unknown; undefined if it names none. */
+export function namedKey({ headers }: Request): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization?.trim() ?? "")?.[1];
+}
+
+function bearer(request: Request): string {
+  const keyId = namedKey(request);
+  if (keyId === undefined) throw new Problem("MISSING_AUTHORIZATION", "Send Authorization: Bearer <apiKeyId>.");
+  return keyId;
 }
 
 function header(request: Request, name: string): string {

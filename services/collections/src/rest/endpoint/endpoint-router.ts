@@ -1,5 +1,5 @@
 import { storedLoanNumber } from "@collections/cases";
-import { onBehalfOf } from "@collections/database";
+import { onBehalfOf, parsePublicId } from "@collections/database";
 import type { Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
 import type { App } from "../../app.ts";
@@ -9,9 +9,10 @@ import type { HeldBody } from "../../http/body-memory.ts";
 import { answerErrors, asProblem, writeAnswer } from "../../http/error-answers.ts";
 import { Problem, problemBody, problemHeaders } from "../../http/problem.ts";
 import { drainBody, readBody, tooLarge } from "../../http/read-body.ts";
-import { requestIdOf } from "../../http/request-id.ts";
+import { REQUEST_ID_PREFIX, requestIdOf } from "../../http/request-id.ts";
 import {
   authenticate,
+  namedKey,
   type AuthenticationRules,
   identify,
   type OnPart,
@@ -95,15 +96,22 @@ interface Exchange {
   readonly response: Response;
 }
 
+/** The caller of a request, once the request is authenticated. */
+interface Known {
+  caller?: NamedCaller;
+}
+
 function serve(route: Route, service: Service): RequestHandler {
-  const { config, log, metrics } = service.app;
+  const { config, log, metrics, requestLog } = service.app;
   return async (request, response) => {
     const startedAt = performance.now();
+    const receivedAt = new Date();
     const requestId = requestIdOf(response);
+    const known: Known = {};
     const endpoint = route.endpoints.get(request.method) ?? route.first;
     let answer: Answer;
     try {
-      answer = await answerTo({ route, endpoint, request, response }, service);
+      answer = await answerTo({ route, endpoint, request, response }, service, known);
     } catch (error) {
       const problem = asProblem(error, log, requestId);
       const body = problemBody(problem, requestId, config.documentationUrl);
@@ -112,6 +120,23 @@ function serve(route: Route, service: Service): RequestHandler {
     writeAnswer(request, response, answer);
     const durationMs = performance.now() - startedAt;
     metrics.onAnswer({ endpoint: endpoint.name, status: answer.status, durationMs });
+    const keyId = known.caller?.keyId ?? namedKey(request);
+    if (keyId !== undefined) {
+      const isSigned = known.caller !== undefined && known.caller.unprovenFrom === undefined;
+      requestLog.note({
+        id: parsePublicId(REQUEST_ID_PREFIX, requestId)!,
+        lenderId: isSigned ? known.caller!.lender.id : undefined,
+        receivedAt,
+        keyId,
+        isSigned,
+        method: request.method,
+        path: config.publicBasePath + request.path,
+        endpoint: endpoint.name,
+        status: answer.status,
+        code: answer.status < 400 ? null : codeOf(answer),
+        durationMs: Math.round(durationMs),
+      });
+    }
     log.debug(
       { requestId, endpoint: endpoint.name, status: answer.status, durationMs: Math.round(durationMs) },
       "answered",
@@ -119,7 +144,13 @@ function serve(route: Route, service: Service): RequestHandler {
   };
 }
 
-async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<Answer> {
+/** Returns the `code` of an error. */
+function codeOf({ body }: Answer): string | null {
+  const { code } = (body ?? {}) as { code?: unknown };
+  return typeof code === "string" ? code : null;
+}
+
+async function answerTo(exchange: Exchange, { app, rules }: Service, known: Known): Promise<Answer> {
   const { endpoint, request } = exchange;
   const { limitBytes = DEFAULT_LIMIT_BYTES } = endpoint;
   // Check Content-Length before authentication: a body that is too large is not read, so its signature cannot be
@@ -130,6 +161,7 @@ async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<An
   try {
     if (endpoint.signed === false) {
       const caller = await counted(request, app, () => identify(request, rules));
+      known.caller = caller;
       await admit(exchange, caller, app);
       const body = await readBody(request, { limitBytes, held });
       return await onBehalfOf(caller.lender.id, async () =>
@@ -137,6 +169,7 @@ async function answerTo(exchange: Exchange, { app, rules }: Service): Promise<An
       );
     }
     const { body, ...caller } = await counted(request, app, () => verified(request, limitBytes, held, rules));
+    known.caller = caller;
     held.release();
     await admit(exchange, caller, app);
     return await onBehalfOf(caller.lender.id, async () =>
