@@ -69,7 +69,7 @@ function callbackPanel(
       Callback <span class="${isHealthy ? "state" : "state bad"}">${isHealthy ? "Healthy" : "Needs attention"}</span>
     </h2>
     ${factList(endpoint.map(([name, value]) => [words(name), value]))}
-    <p class="about acts">
+    <p class="about">
       <a href="${home}/deliveries?${queryText({ lender: lenderCode })}">Deliveries</a>
       <a href="${home}/requests?${queryText({ lender: lenderCode })}">Requests</a>
     </p>
