@@ -34,6 +34,7 @@ const QUERY = new URLSearchParams(
     "month",
     "path",
     "result",
+    "order",
   ].map((name) => [name, MARKUP]),
 ).toString();
 
