@@ -140,6 +140,8 @@ export {
   type OwnCaseCount,
   ownCasesByIds,
 } from "./list/own-cases.ts";
+export { type BoundedCount, type ChosenFilters, type FilterCounts, filterCounts } from "./list/filter-counts.ts";
+export { CASE_ORDERS, type CaseOrder, type SortedCases, sortedCases } from "./list/sorted-cases.ts";
 export { AGES, outstandingByAge, type OutstandingOfAge } from "./list/outstanding-by-age.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts";
 export { planRow, similarLoanWarning } from "./import/plan-row.ts";

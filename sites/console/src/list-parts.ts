@@ -6,6 +6,8 @@ export interface Column<Item> {
   /** Whether the cells are numbers, which stand at the right. */
   readonly isNumber?: boolean;
   readonly cell: (item: Item) => Html | string;
+  /** A link that sorts by the column, which stands in its head, and how the list is sorted by it now. */
+  readonly sort?: { readonly link: Html; readonly direction: "ascending" | "descending" | "none" };
 }
 
 /** A list as a table. */
@@ -27,7 +29,13 @@ export function listTable<Item>({ label, columns, items, none }: ListTable<Item>
   return html`<table class="list" aria-label="${label}">
     <thead>
       <tr>
-        ${columns.map((column) => html`<th scope="col" class="${kind(column)}">${column.label}</th>`)}
+        ${columns.map((column) =>
+          column.sort
+            ? html`<th scope="col" class="${kind(column)} sortable" aria-sort="${column.sort.direction}">
+                ${column.sort.link}
+              </th>`
+            : html`<th scope="col" class="${kind(column)}">${column.label}</th>`,
+        )}
       </tr>
     </thead>
     <tbody>
@@ -61,12 +69,18 @@ export function choices(
     readonly all?: string | null;
     readonly chosen: string | undefined;
     readonly options: readonly (readonly [value: string, label: string])[];
+    /** The number of items of each option, if it is known, such as `1,000+`. */
+    readonly counts?: Readonly<Record<string, string>> | undefined;
     readonly queryOf: (value: string | undefined) => string;
   },
 ): Html {
-  const { label, all = "All", chosen, options, queryOf } = filter;
+  const { label, all = "All", chosen, options, counts = {}, queryOf } = filter;
+  const countOf = (value: string | undefined) =>
+    value !== undefined && Object.hasOwn(counts, value) ? html` <small>${counts[value]!}</small>` : "";
   const link = (value: string | undefined, text: string) =>
-    html`<a href="${home}${path}?${queryOf(value)}" aria-current="${value === chosen ? "true" : "false"}">${text}</a>`;
+    html`<a href="${home}${path}?${queryOf(value)}" aria-current="${value === chosen ? "true" : "false"}"
+      >${text}${countOf(value)}</a
+    >`;
   return html`<div class="choices" role="group" aria-label="${label}">
     <span aria-hidden="true">${label}</span>
     ${all === null ? "" : link(undefined, all)} ${options.map(([value, text]) => link(value, text))}

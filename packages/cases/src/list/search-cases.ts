@@ -44,7 +44,7 @@ export interface FoundCases {
 }
 
 /** The maximum number of rows that one query reads in the order of ids. It limits the duration of the query. */
-const MOST_READ = 10_000;
+export const MOST_READ = 10_000;
 /**
  * The maximum number of cases with a status or with days past due that one query reads. If there are more, the order of
  * ids finds a page of them sooner.
@@ -172,7 +172,8 @@ function sourceFrom(name: string, from: string, rows: string): Source {
   };
 }
 
-function lastOf(from: string, id: string): string {
+/** Returns the SQL that selects the last of the MOST_READ rows of `from`, if it has as many. */
+export function lastOf(from: string, id: string): string {
   return `select ${id} as id ${from} offset (select ${MOST_READ - 1}) limit 1`;
 }
 
@@ -346,9 +347,9 @@ function sourceOf(search: CaseSearch): StepSearch | WholeSearch {
 
 /**
  * Returns the SQL that searches some rows. `rows` selects rows of cases, and their ids as `place`. Nothing is found
- * unless `onlyIf` is true.
+ * unless `onlyIf` is true. `direction` is that of `place`.
  */
-function searchIn(rows: string, { onlyIf = "true", limit = "$4::bigint" } = {}): string {
+export function searchIn(rows: string, { onlyIf = "true", limit = "$4::bigint", direction = "asc" } = {}): string {
   return `select ${caseTable.selectList("c", FOUND)}, c.addresses #>> '{0,postalCode}' as "postalCode",
        o.due_on::text as "promiseDueOn", v.start_received_at as "lastVisitAt"
      from (${rows}) c
@@ -375,6 +376,6 @@ function searchIn(rows: string, { onlyIf = "true", limit = "$4::bigint" } = {}):
        and ($14::text is null
          or right(lower(c.source_loan_number), length($14::text)) = lower($14::text)
          or ${hasName("c")})
-     order by c.place
+     order by c.place ${direction}
      limit ${limit}`;
 }

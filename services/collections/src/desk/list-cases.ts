@@ -1,4 +1,14 @@
-import { CASE_STATUSES, type CaseSearch, searchCases } from "@collections/cases";
+import {
+  AGES,
+  type BoundedCount,
+  CASE_ORDERS,
+  CASE_STATUSES,
+  type CaseOrder,
+  type CaseSearch,
+  filterCounts,
+  searchCases,
+  sortedCases,
+} from "@collections/cases";
 import { BEFORE_ALL_IDS, type EntityManager, parsePublicId, publicId } from "@collections/database";
 import { fieldPartnersByIds } from "@collections/field-partners";
 import type { Lender } from "@collections/lenders";
@@ -15,6 +25,10 @@ const DPD_RANGES: Readonly<Record<string, { readonly from: number; readonly to: 
   "61 to 90": { from: 61, to: 90 },
   "over 90": { from: 91, to: 36_500 },
 };
+/** The ages of `filterCounts`, by the choices of days past due. */
+const AGE_OF_RANGE: Readonly<Record<string, (typeof AGES)[number]>> = Object.fromEntries(
+  Object.keys(DPD_RANGES).map((range, index) => [range, AGES[index]!]),
+);
 const PAGE_SIZE = 50;
 
 /** The filters of a page of cases. An unknown value does not restrict it. */
@@ -25,7 +39,9 @@ export interface CasesWanted {
   readonly holder?: string | undefined;
   readonly dpd?: string | undefined;
   readonly text?: string | undefined;
-  /** The public id of the case after which the page begins. */
+  /** One of CASE_ORDERS; by default the order of the import. A search by text or field partner has no other order. */
+  readonly order?: string | undefined;
+  /** The public id, or in an order by loan the loan number, of the case after which the page begins. */
   readonly after?: string | undefined;
 }
 
@@ -40,16 +56,22 @@ export async function pageOfCases(em: EntityManager, given: readonly Lender[], w
     statuses: CASE_STATUSES,
     dpds: Object.keys(DPD_RANGES),
   };
-  if (!lender) return { ...choices, lenderCode: undefined, timeZone: "UTC", cases: [], next: null, isFull: true };
-  const after = parsePublicId("case", wanted.after ?? "") ?? BEFORE_ALL_IDS;
-  const found = await searchCases(em, lender.id, searchOf(wanted), { after, limit: PAGE_SIZE + 1 });
+  const search = searchOf(wanted);
+  const canSort = search.text === undefined && typeof search.holderId !== "string";
+  const order = canSort ? CASE_ORDERS.find((one) => one === wanted.order) : undefined;
+  const view = { ...choices, order, orders: canSort ? CASE_ORDERS : [] };
+  const none = { cases: [], counts: undefined, next: null, isFull: true };
+  if (!lender) return { ...view, lenderCode: undefined, timeZone: "UTC", ...none };
+  const found = await casesInOrder(em, lender, search, { order, after: wanted.after });
   const listed = found.cases.slice(0, PAGE_SIZE);
   const isFull = found.cases.length > PAGE_SIZE;
-  const last = isFull ? listed.at(-1)!.id : found.searchedTo;
+  const last = isFull ? cursorOf(listed.at(-1)!, order) : found.searchedTo;
+  const counts = canSort ? await countsOf(em, lender, search, wanted) : undefined;
   const holderIds = listed.flatMap(({ assignedFieldPartnerId: id }) => (id === null ? [] : [id]));
   const holders = await fieldPartnersByIds(em, [...new Set(holderIds)]);
   return {
-    ...choices,
+    ...view,
+    counts,
     lenderCode: lender.code,
     timeZone: lender.timeZone,
     cases: listed.map((one) =>
@@ -58,9 +80,51 @@ export async function pageOfCases(em: EntityManager, given: readonly Lender[], w
         shownCase({ ...one, lender, holder: holders.get(one.assignedFieldPartnerId ?? "") }, { hasContact: false }),
       ),
     ),
-    next: last === undefined ? null : publicId("case", last),
+    next: last === undefined ? null : isByLoan(order) ? last : publicId("case", last),
     isFull,
   };
+}
+
+/** Returns a page of cases, and one case more if there is a next page. */
+async function casesInOrder(
+  em: EntityManager,
+  lender: Lender,
+  search: CaseSearch,
+  { order, after }: { readonly order: CaseOrder | undefined; readonly after: string | undefined },
+) {
+  const [limit, id] = [PAGE_SIZE + 1, parsePublicId("case", after ?? "")];
+  if (order === undefined) return searchCases(em, lender.id, search, { after: id ?? BEFORE_ALL_IDS, limit });
+  const { statuses, dpd, holderId } = search;
+  const unassigned = holderId === null ? { holderId } : {};
+  const from = isByLoan(order) ? after : id;
+  return sortedCases(em, lender.id, { statuses, dpd, ...unassigned }, { order, after: from, limit });
+}
+
+function isByLoan(order: CaseOrder | undefined): boolean {
+  return order === "loan" || order === "loan-descending";
+}
+
+function cursorOf(last: { readonly id: string; readonly sourceLoanNumber: string }, order: CaseOrder | undefined) {
+  return isByLoan(order) ? last.sourceLoanNumber : last.id;
+}
+
+/** Returns the counts of the choices as texts, such as `1,000+`. A choice whose count is unknown is left out. */
+async function countsOf(em: EntityManager, lender: Lender, { statuses, holderId }: CaseSearch, { dpd }: CasesWanted) {
+  const age = Object.hasOwn(AGE_OF_RANGE, dpd ?? "") ? AGE_OF_RANGE[dpd!] : undefined;
+  const chosen = { status: statuses?.[0], age, isUnassigned: holderId === null };
+  const counts = await filterCounts(em, lender.id, chosen);
+  const textsOf = (some: Readonly<Record<string, BoundedCount>>) =>
+    Object.fromEntries(Object.entries(some).flatMap(([name, count]) => countText(count).map((text) => [name, text])));
+  return {
+    statuses: textsOf(counts.statuses),
+    dpds: textsOf(Object.fromEntries(Object.entries(AGE_OF_RANGE).map(([range, one]) => [range, counts.ages[one]]))),
+    holders: textsOf({ none: counts.unassigned }),
+  };
+}
+
+function countText({ count, isExact }: BoundedCount): string[] {
+  if (isExact) return [count.toLocaleString("en")];
+  return count === 0 ? [] : [`${count.toLocaleString("en")}+`];
 }
 
 function withLocalTime<Shown extends { readonly lastVisitAt: string | null }>({ timeZone }: Lender, shown: Shown) {

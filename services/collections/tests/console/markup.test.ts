@@ -37,6 +37,7 @@ const QUERY = new URLSearchParams(
     "loan",
     "path",
     "result",
+    "order",
   ].map((name) => [name, MARKUP]),
 ).toString();
 

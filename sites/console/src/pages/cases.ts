@@ -3,8 +3,14 @@ import { type Html, html } from "../html.ts";
 import { choices, lenderField, listTable, nextPage, queryText, textField } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath, personPath } from "../paths.ts";
-import type { CasesPage, CasesSearch } from "../reads/cases.ts";
+import type { CaseOrder, CasesPage, CasesSearch } from "../reads/cases.ts";
 import { amountsText, dayText, words } from "../words.ts";
+
+const ORDER_LABELS: Readonly<Record<CaseOrder, string>> = {
+  newest: "Newest import",
+  loan: "Loan number, ascending",
+  "loan-descending": "Loan number, descending",
+};
 
 /** Reads the filters from a query. The desk ignores values that it does not know. */
 export function casesSearchOf(query: URLSearchParams): CasesSearch {
@@ -15,6 +21,7 @@ export function casesSearchOf(query: URLSearchParams): CasesSearch {
     holder: field("holder"),
     dpd: field("dpd"),
     text: field("text"),
+    order: field("order"),
     after: field("after"),
   };
 }
@@ -25,9 +32,9 @@ export function casesPage(
   search: CasesSearch,
   { page, operator }: { readonly page: CasesPage; readonly operator: ConsoleOperator },
 ): PageContent {
-  const { lenderCodes, lenderCode, statuses, dpds } = page;
+  const { lenderCodes, lenderCode, statuses, dpds, counts, orders, order } = page;
   const at = { home, path: "/cases" };
-  const { after: _, ...kept } = { ...search, lender: lenderCode };
+  const { after: _, ...kept } = { ...search, lender: lenderCode, order };
   return {
     title: "Cases",
     main: html`<h1>Cases</h1>
@@ -40,7 +47,7 @@ export function casesPage(
       }
       <form method="get" action="${home}/cases" class="choice">
         ${lenderField(lenderCodes, lenderCode)} ${textField("Loan or name", search.text)}
-        ${(["status", "dpd", "holder"] as const).map((name) =>
+        ${(["status", "dpd", "holder", "order"] as const).map((name) =>
           search[name] === undefined ? "" : html`<input type="hidden" name="${name}" value="${search[name]}" />`,
         )}
         <button type="submit" class="plain">Show</button>
@@ -49,21 +56,35 @@ export function casesPage(
         label: "Status",
         chosen: search.status,
         options: statuses.map((status) => [status, words(status)]),
+        counts: counts?.statuses,
         queryOf: (status) => queryText({ ...kept, status }),
       })}
       ${choices(at, {
         label: "Days past due",
         chosen: search.dpd,
         options: dpds.map((dpd) => [dpd, words(dpd)]),
+        counts: counts?.dpds,
         queryOf: (dpd) => queryText({ ...kept, dpd }),
       })}
       ${choices(at, {
         label: "Holder",
         chosen: search.holder,
         options: [["none", "Unassigned"], ...otherHolder(search.holder)],
+        counts: counts?.holders,
         queryOf: (holder) => queryText({ ...kept, holder }),
       })}
-      ${lenderCode === undefined ? noLender(lenderCodes) : tableOf(home, page, operator)}
+      ${
+        orders.length === 0
+          ? ""
+          : choices(at, {
+              label: "Order",
+              all: "Oldest import",
+              chosen: order,
+              options: orders.map((one) => [one, ORDER_LABELS[one]]),
+              queryOf: (one) => queryText({ ...kept, order: one }),
+            })
+      }
+      ${lenderCode === undefined ? noLender(lenderCodes) : tableOf(home, page, { operator, kept })}
       ${page.next === null ? "" : nextPage(at, { ...kept, after: page.next }, page.isFull ? "Next page" : "Continue the search")}`,
   };
 }
@@ -78,9 +99,18 @@ function noLender(codes: readonly string[]): Html {
   </p>`;
 }
 
-function tableOf(home: string, { cases, timeZone, next }: CasesPage, { lenderCode: staffOf }: ConsoleOperator): Html {
+function tableOf(
+  home: string,
+  { cases, timeZone, next, order, orders }: CasesPage,
+  {
+    operator,
+    kept,
+  }: { readonly operator: ConsoleOperator; readonly kept: Readonly<Record<string, string | undefined>> },
+): Html {
+  const staffOf = operator.lenderCode;
+  const loanOrder = order === "loan" ? "loan-descending" : "loan";
   const none = next === null ? "No case matches." : "No case matches so far. Continue the search to see more.";
-  return html`<p class="about">In the order of their import. Times in ${timeZone}.</p>
+  return html`<p class="about">Times in ${timeZone}.</p>
     ${listTable({
       label: "Cases",
       items: cases,
@@ -89,8 +119,17 @@ function tableOf(home: string, { cases, timeZone, next }: CasesPage, { lenderCod
         {
           label: "Borrower",
           cell: ({ lenderCode, sourceLoanNumber, borrowerName }) =>
-            html`<a href="${home}${casePath(lenderCode, sourceLoanNumber)}">${borrowerName || "Erased"}</a>
-              <small>${sourceLoanNumber}</small>`,
+            html`<a href="${home}${casePath(lenderCode, sourceLoanNumber)}">${borrowerName || "Erased"}</a>`,
+        },
+        {
+          label: "Loan",
+          cell: ({ sourceLoanNumber }) => sourceLoanNumber,
+          ...(orders.length > 0 && {
+            sort: {
+              link: html`<a href="${home}/cases?${queryText({ ...kept, order: loanOrder })}">Loan</a>`,
+              direction: order === "loan" ? "ascending" : order === "loan-descending" ? "descending" : "none",
+            },
+          }),
         },
         { label: "Status", cell: ({ status }) => html`<span class="state">${words(status)}</span>` },
         {

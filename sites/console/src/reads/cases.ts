@@ -5,14 +5,30 @@ export interface CasesSearch {
   readonly holder: string | undefined;
   readonly dpd: string | undefined;
   readonly text: string | undefined;
+  readonly order: string | undefined;
   readonly after: string | undefined;
 }
+
+/** An order of the cases: the newest import first, or by the loan number. */
+export type CaseOrder = "newest" | "loan" | "loan-descending";
 
 /** A page of a lender's cases, and the choices of the filters. */
 export interface CasesPage {
   readonly lenderCodes: readonly string[];
   readonly statuses: readonly string[];
   readonly dpds: readonly string[];
+  /** The orders that the filters permit, besides that of the import. */
+  readonly orders: readonly CaseOrder[];
+  /** Undefined for the order of the import. */
+  readonly order: CaseOrder | undefined;
+  /** The number of cases of each choice, such as `1,000+`, if it is known. Undefined if the filters permit no counts. */
+  readonly counts:
+    | {
+        readonly statuses: Readonly<Record<string, string>>;
+        readonly dpds: Readonly<Record<string, string>>;
+        readonly holders: Readonly<Record<string, string>>;
+      }
+    | undefined;
   /** Undefined if there is no such lender. */
   readonly lenderCode: string | undefined;
   readonly timeZone: string;
