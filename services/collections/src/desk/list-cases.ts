@@ -6,6 +6,7 @@ import {
   type CaseOrder,
   type CaseSearch,
   filterCounts,
+  isDay,
   searchCases,
   sortedCases,
 } from "@collections/cases";
@@ -38,8 +39,10 @@ export interface CasesWanted {
   /** The public id of a field partner, or `none`. */
   readonly holder?: string | undefined;
   readonly dpd?: string | undefined;
+  /** The day of an open promise, as `YYYY-MM-DD`. */
+  readonly promise?: string | undefined;
   readonly text?: string | undefined;
-  /** One of CASE_ORDERS; by default the order of the import. A search by text or field partner has no other order. */
+  /** One of CASE_ORDERS; by default the order of the import. A search by text, promise or field partner has no other order. */
   readonly order?: string | undefined;
   /** The public id, or in an order by loan the loan number, of the case after which the page begins. */
   readonly after?: string | undefined;
@@ -57,7 +60,7 @@ export async function pageOfCases(em: EntityManager, given: readonly Lender[], w
     dpds: Object.keys(DPD_RANGES),
   };
   const search = searchOf(wanted);
-  const canSort = search.text === undefined && typeof search.holderId !== "string";
+  const canSort = search.text === undefined && search.promiseDue === undefined && typeof search.holderId !== "string";
   const order = canSort ? CASE_ORDERS.find((one) => one === wanted.order) : undefined;
   const view = { ...choices, order, orders: canSort ? CASE_ORDERS : [] };
   const none = { cases: [], counts: undefined, next: null, isFull: true };
@@ -135,13 +138,14 @@ function withLocalTime<Shown extends { readonly lastVisitAt: string | null }>({ 
   };
 }
 
-function searchOf({ status, holder, dpd, text }: CasesWanted): CaseSearch {
+function searchOf({ status, holder, dpd, promise, text }: CasesWanted): CaseSearch {
   const statuses = CASE_STATUSES.filter((one) => one === status);
   const holderId = holder === "none" ? null : parsePublicId("fp", holder ?? "");
   return {
     holderId,
     statuses: statuses.length === 0 ? undefined : statuses,
     dpd: Object.hasOwn(DPD_RANGES, dpd ?? "") ? DPD_RANGES[dpd!] : undefined,
+    promiseDue: promise !== undefined && isDay(promise) ? { from: promise, to: promise } : undefined,
     text: text === undefined ? undefined : searchText(text),
   };
 }

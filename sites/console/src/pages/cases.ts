@@ -20,6 +20,7 @@ export function casesSearchOf(query: URLSearchParams): CasesSearch {
     status: field("status"),
     holder: field("holder"),
     dpd: field("dpd"),
+    promise: field("promise"),
     text: field("text"),
     order: field("order"),
     after: field("after"),
@@ -47,6 +48,8 @@ export function casesPage(
       }
       <form method="get" action="${home}/cases" class="choice">
         ${lenderField(lenderCodes, lenderCode)} ${textField("Loan or name", search.text)}
+        <label for="promise">Promise due on</label>
+        <input id="promise" name="promise" type="date" value="${search.promise ?? ""}" />
         ${(["status", "dpd", "holder", "order"] as const).map((name) =>
           search[name] === undefined ? "" : html`<input type="hidden" name="${name}" value="${search[name]}" />`,
         )}

@@ -4,6 +4,8 @@ export interface CasesSearch {
   readonly status: string | undefined;
   readonly holder: string | undefined;
   readonly dpd: string | undefined;
+  /** A day `YYYY-MM-DD`: only cases with an open promise for it. */
+  readonly promise: string | undefined;
   readonly text: string | undefined;
   readonly order: string | undefined;
   readonly after: string | undefined;
