@@ -116,7 +116,7 @@ test.each(["month=2026-13", "month=x", "month=", "after=x", "after=fee_0", "mont
   },
 );
 
-test.each(["month=2026-13", "lender=NOBODY", "month=2026-11-01"])("the file answers 404 to %s", async (query) => {
+test.each(["month=2026-13", "month=2026-00", "month=2026-11-01"])("the file answers 404 to %s", async (query) => {
   expect(await operator.get(`/console/fees.csv?lender=${setup.lender.code}&${query}`)).toMatchObject({ status: 404 });
 });
 

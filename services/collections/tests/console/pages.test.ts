@@ -133,7 +133,7 @@ describe("the page Cases", () => {
     const first = await visitor.get(`/console/cases?lender=${lender.code}`);
     const [, path] = /<a href="([^"]+)">Next page/.exec(first.text)!;
     const second = await visitor.get(path!.replaceAll("&amp;", "&"));
-    const loansOf = (text: string) => [...text.matchAll(/<small>(PAGE-\d+-)</g)].map(([, one]) => one);
+    const loansOf = (text: string) => [...text.matchAll(/data-label="Loan">(PAGE-\d+-)</g)].map(([, one]) => one);
     expect(new Set([...loansOf(first.text), ...loansOf(second.text)]).size).toBe(51);
     expect(loansOf(second.text)).toHaveLength(1);
   });
@@ -167,7 +167,7 @@ describe("the pages of lenders", () => {
   test("list lenders, and show onboarding, callback and deliveries", async () => {
     expect((await visitor.get("/console/lenders")).text).toContain(`href="/console/lenders/${code}"`);
     const { text } = await visitor.get(`/console/lenders/${code}`);
-    for (const part of ["of 4 steps", "Callback", "case.assigned", "Payment without a link"])
+    for (const part of ["of 5 steps", "Callback", "case.assigned", "Payment without a link"])
       expect(text).toContain(part);
   });
 
