@@ -50,6 +50,8 @@ export const MOST_READ = 10_000;
  * ids finds a page of them sooner.
  */
 const MOST_OF_STATE = 20_000;
+/** The same for a last visit, if the search also names a field partner, a postal code or a branch, which have an index. */
+const MOST_OF_VISIT = 1_000;
 
 /**
  * Returns the first current cases of a lender after the id `after` that match the search, ordered by id. The search may
@@ -73,7 +75,7 @@ export async function searchCases(
   // All queries must see the same rows. Otherwise a row that is removed from the source in between would move the end of
   // the search beyond the last row that the first query has read.
   return readSnapshot(em, async (tx) => {
-    const few = await fewOf(tx, lenderId, after, search);
+    const few = await fewOf(tx, { lenderId, after, hasKey: key !== null }, search);
     if (few) return { cases: await query<FoundCase>(tx, few, values.with(2, null)), searchedTo: undefined };
     if (all) {
       const cases = await query<FoundCase>(tx, all, values);
@@ -90,12 +92,16 @@ export async function searchCases(
  * Returns the statement that reads the cases by the index that finds fewest of them after `after`. Returns undefined if
  * each of the indexes finds too many.
  */
-async function fewOf(tx: EntityManager, lenderId: string, after: string, search: CaseSearch) {
+async function fewOf(
+  tx: EntityManager,
+  { lenderId, after, hasKey }: { readonly lenderId: string; readonly after: string; readonly hasKey: boolean },
+  search: CaseSearch,
+) {
   let fewest: { readonly count: number; readonly select: ReturnType<typeof statement> } | undefined;
-  for (const { count, select, values } of countedIndexes(search)) {
+  for (const { count, select, values, most } of countedIndexes(search, hasKey)) {
     const [counted] = await query<{ count: number | null }>(tx, count, [lenderId, after, ...values]);
     const found = counted!.count;
-    if (found !== null && found <= MOST_OF_STATE && found < (fewest?.count ?? Infinity)) {
+    if (found !== null && found <= most && found < (fewest?.count ?? Infinity)) {
       fewest = { count: found, select };
     }
   }
@@ -103,12 +109,15 @@ async function fewOf(tx: EntityManager, lenderId: string, after: string, search:
 }
 
 /** Returns the indexes to count for a search, with the values from the parameter $3 on of their counts. */
-function countedIndexes({ statuses, dpd, notVisitedSince }: CaseSearch) {
+function countedIndexes({ statuses, dpd, notVisitedSince }: CaseSearch, hasKey: boolean) {
   const isIndexed = statuses?.every((status) => COUNTED_STATUSES.has(status)) ?? false;
+  const mostOfVisit = hasKey ? MOST_OF_VISIT : MOST_OF_STATE;
   return [
-    ...(isIndexed ? [{ ...STATES.status, values: [uniqueOf(statuses)] }] : []),
-    ...(dpd ? [{ ...STATES.dpd, values: [dpd.from, dpd.to] }] : []),
-    ...(notVisitedSince ? [{ ...STATES.visit, values: [notVisitedSince.toISOString()] }] : []),
+    ...(isIndexed ? [{ ...STATES.status, values: [uniqueOf(statuses)], most: MOST_OF_STATE }] : []),
+    ...(dpd ? [{ ...STATES.dpd, values: [dpd.from, dpd.to], most: MOST_OF_STATE }] : []),
+    ...(notVisitedSince
+      ? [{ ...STATES.visit, values: [notVisitedSince.toISOString(), mostOfVisit], most: mostOfVisit }]
+      : []),
   ];
 }
 
@@ -255,7 +264,7 @@ export const STATES = {
       )
     )`,
   }),
-  visit: indexOfState("visit", { counted: idsOfVisit("$3"), read: idsOfVisit("$13") }),
+  visit: indexOfState("visit", { counted: idsOfVisit("$3", "$4::bigint"), read: idsOfVisit("$13", MOST_OF_STATE) }),
   dpd: indexOfState("dpd", { counted: idsOfDpd("$3", "$4"), read: idsOfDpd("$9", "$10") }),
 } as const;
 
@@ -270,10 +279,10 @@ function idsOfStatus(statuses: string): string {
     ) l`;
 }
 
-function idsOfVisit(since: string): string {
+function idsOfVisit(since: string, most: string | number): string {
   return `select p.case_id from cases.search_state p
     where p.lender_id = $1 and p.visited_at < ${since}::timestamptz and (p.case_id > $2) is true
-    order by p.visited_at limit (select ${MOST_OF_STATE + 1})`;
+    order by p.visited_at limit (select ${most} + 1)`;
 }
 
 function idsOfDpd(from: string, to: string): string {
