@@ -12,7 +12,7 @@ export const LoggedRequestEntity = defineEntity({
     id: p.uuid().primary(),
     receivedAt: p.datetime().columnType("timestamptz"),
     keyId: p.text(),
-    /** Whether the signature was right. Anybody who knows the id of a key can send the other requests. */
+    /** Whether the signature was right. A request without a right signature needs only the id of a key. */
     isSigned: p.boolean(),
     method: p.text(),
     /** The path as it was sent, without the query string. */

@@ -135,7 +135,7 @@ export interface MoveRequest {
   readonly to: string;
 }
 
-/** What a spread evens out. */
+/** The quantity that a spread evens out. */
 export type SpreadBy = "amount" | "postal-code";
 
 /** A request to spread the unassigned cases of a lender. */

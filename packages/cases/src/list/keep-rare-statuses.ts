@@ -67,7 +67,7 @@ async function rareOnes(
   return rare();
 }
 
-/** Lists the cases that have the status now. Triggers write those that change meanwhile. */
+/** Lists the cases that have the status now. Triggers write the cases that change during the run. */
 async function fill(em: EntityManager, lenderId: string, status: StatusSetByPayments): Promise<void> {
   for await (const { from, to } of ranges(em, lenderId)) await query(em, insertCases, [lenderId, from, to, status]);
 }
@@ -100,7 +100,7 @@ const insertRare = statement(
    on conflict do nothing returning status`,
 );
 
-/** If another process has deleted the row meanwhile and inserted another one, that one has another time. */
+/** Compares `since`, because another process may have deleted the row and inserted it again. */
 const setComplete = statement(
   "cases.complete-rare-status",
   "update cases.rare_status set complete = true where lender_id = $1 and status = $2 and since = $3::timestamptz",

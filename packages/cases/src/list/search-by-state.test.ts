@@ -1,11 +1,11 @@
-import { BEFORE_ALL_IDS, newId, query, statement } from "@collections/database";
+import { newId, query, statement } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { casesDatabase } from "../../tests/cases-database.ts";
+import { foundLoans } from "../../tests/found-loans.ts";
 import { CASE_STATUSES, type CaseStatus } from "../case/case-status.ts";
 import type { CaseSearch } from "./case-search.ts";
 import { keepRareStatuses } from "./keep-rare-statuses.ts";
 import { STATUSES_SET_BY_PAYMENTS } from "./rare-status.ts";
-import { searchCases } from "./search-cases.ts";
 
 const database = await casesDatabase();
 /** More cases than one query reads by a status or by days past due. */
@@ -63,17 +63,7 @@ function loansThatMatch({ statuses, dpd, branchCode }: CaseSearch): string[] {
   return rows.filter(isFound).map(({ loan }) => loan);
 }
 
-/** Returns the loans of all pages of a search. */
-async function found(search: CaseSearch, limit: number): Promise<string[]> {
-  const loans: string[] = [];
-  let after: string | undefined = BEFORE_ALL_IDS;
-  while (after !== undefined) {
-    const page = await searchCases(database.em(), LENDER, search, { after, limit });
-    loans.push(...page.cases.map(({ sourceLoanNumber }) => sourceLoanNumber));
-    after = page.cases.length === limit ? page.cases.at(-1)!.id : page.searchedTo;
-  }
-  return loans;
-}
+const found = (search: CaseSearch, limit: number) => foundLoans(database.em(), LENDER, search, limit);
 
 const SEARCHES: readonly CaseSearch[] = [
   ...CASE_STATUSES.filter((status) => status !== "closed").map((status) => ({ statuses: [status] })),

@@ -1,8 +1,8 @@
-import { BEFORE_ALL_IDS, newId, query, statement } from "@collections/database";
+import { newId, query, statement } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { casesDatabase } from "../../tests/cases-database.ts";
+import { foundLoans } from "../../tests/found-loans.ts";
 import type { CaseSearch } from "./case-search.ts";
-import { searchCases } from "./search-cases.ts";
 
 const database = await casesDatabase();
 /** More rows than one query reads in the order of ids, so that the rest is found by an index. */
@@ -73,17 +73,7 @@ function matches(row: Row, { text, branchCode, postalCode }: CaseSearch): boolea
   );
 }
 
-/** Returns the loans of all pages of a search. */
-async function found(search: CaseSearch, limit: number): Promise<string[]> {
-  const loans: string[] = [];
-  let after: string | undefined = BEFORE_ALL_IDS;
-  while (after !== undefined) {
-    const page = await searchCases(database.em(), LENDER, search, { after, limit });
-    loans.push(...page.cases.map(({ sourceLoanNumber }) => sourceLoanNumber));
-    after = page.cases.length === limit ? page.cases.at(-1)!.id : page.searchedTo;
-  }
-  return loans;
-}
+const found = (search: CaseSearch, limit: number) => foundLoans(database.em(), LENDER, search, limit);
 
 const TEXTS = [
   "asha",

@@ -153,7 +153,7 @@ describe("the time of the last visit", () => {
     expect(await secondsOf(theCase)).toBe(Date.UTC(2026, 10, 20, 11) / 1_000);
   });
 
-  test("is null for a case of an earlier cycle, also after a visit", async () => {
+  test("is null for a case of an earlier cycle", async () => {
     const earlier = await moved(await inserted({ dpd: 45 }), { kind: "close", reason: null });
     const newer = exampleCase({ ...earlier, id: newId(), cycle: 2, status: "new", dpd: null });
     await transaction(database.em(), (tx) => insertCases(tx, [newer], [earlier], NOW));

@@ -14,7 +14,7 @@ export interface SandboxActing {
   readonly mintTimeoutMs: number;
 }
 
-/** What each scene plays, and the events that it causes beside those of an assignment. */
+/** The words of each scene. `events` are the events that it causes besides those of an assignment. */
 const SCENE_WORDS: Readonly<Record<Scene, { readonly about: string; readonly events: string }>> = {
   visit: { about: "A visit that finds nobody at home", events: "visit.started, visit.completed" },
   promise: { about: "A visit that ends with a promise for tomorrow", events: "visit.started, visit.completed" },

@@ -49,7 +49,7 @@ async function sees(text: string | RegExp): Promise<void> {
   await expect.poll(() => open.page.locator("main").innerText()).toMatch(text);
 }
 
-/** What an operator does in the console at each call of docs/operations.md, in this order. */
+/** Answers each call of docs/operations.md in the console, in this order. */
 const ANSWERS: Readonly<Record<string, () => Promise<void>>> = {
   async "The borrower has paid"() {
     await search("UTR4711");

@@ -150,8 +150,8 @@ test("a payout and a move above the limit wait for a second person, too", async 
   expect(await reversalsOf(payment)).toMatchObject([{ reason: "wrong_loan" }]);
 });
 
-/** Holds the request's row, has Ravi confirm it, and runs `meanwhile` when the change is written but not confirmed. */
-async function whileConfirming<T>(path: string, meanwhile: (holder: PoolClient) => Promise<T>) {
+/** Holds the request's row, has Ravi confirm it, and runs `act` after the change is written and before it is confirmed. */
+async function whileConfirming<T>(path: string, act: (holder: PoolClient) => Promise<T>) {
   const fields = fieldsIn(await ravi.get(path));
   const { pool } = service.app.database;
   const holder = await pool.connect();
@@ -159,7 +159,7 @@ async function whileConfirming<T>(path: string, meanwhile: (holder: PoolClient) 
     await holder.query("begin; select from operators.second_person_request for update");
     const answer = ravi.post(`${path}/confirm`, fields);
     await until(async () => (await sessionsWaitingForLocks(pool, "%second_person_request%")) > 0);
-    return { answer, result: await meanwhile(holder) };
+    return { answer, result: await act(holder) };
   } finally {
     await holder.query("rollback");
     holder.release();
@@ -208,7 +208,7 @@ test("a third operator confirms after a lost confirmation", async () => {
   expect(await reversalsOf(payment)).toHaveLength(1);
 });
 
-test("a request that ends meanwhile changes nothing", async () => {
+test("a request that ends before its confirmation changes nothing", async () => {
   const payment = await aPayment(2_000);
   const path = (await askToReverse(payment)).headers.get("location")!;
   const end = "update operators.second_person_request set expires_at = now() where decided_at is null; commit";

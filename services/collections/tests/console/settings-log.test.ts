@@ -3,7 +3,7 @@ import { aLender, startTestService } from "../fixtures/fixture.ts";
 import { startProcess } from "../fixtures/processes.ts";
 import { aLenderVisitor, fieldsIn } from "./fixtures/visitor.ts";
 
-test("the log has no secret of a form or of a new key", async () => {
+test("the log has no secret of a form or key", async () => {
   const service = await startTestService({ hasWorker: false });
   const lender = await aLender(service);
   const process = await startProcess({ DATABASE_URL: service.databaseUrl, LOG_LEVEL: "trace", ROLE: "server" });

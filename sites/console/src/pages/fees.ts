@@ -14,7 +14,7 @@ export function feesSearchOf(query: URLSearchParams): FeesSearch {
   return { lender: field("lender"), month: field("month"), after: field("after") };
 }
 
-/** What a lender pays for the commissions of a month: the sums, and a line for each commission and each change of one. */
+/** The fee statement of a month: the sums, and a line for each commission and each later change. */
 export function feesPage(home: string, page: FeesPage): PageContent {
   const { lenderCodes, lenderCode, month, months, timeZone, isOver, next } = page;
   const at = { home, path: "/fees" };

@@ -28,7 +28,7 @@ export interface ConnectionPage {
     | undefined;
 }
 
-/** The settings of a lender as texts of a form. An empty URL is none; contacts are one a line. */
+/** The settings of a lender as texts of a form. An empty text removes a URL. Each line has a contact. */
 export interface TypedSettings {
   readonly callbackUrl: string;
   readonly mintLinkUrl: string;

@@ -20,7 +20,7 @@ export interface RequestsPage {
     readonly requestId: string;
     readonly receivedAt: string;
     readonly keyId: string;
-    /** Whether the signature was right. Without one, anybody who knows the id of the key may have sent the request. */
+    /** Whether the signature was right. If not, the sender may know only the id of the key. */
     readonly isSigned: boolean;
     readonly method: string;
     /** Without the query string. */

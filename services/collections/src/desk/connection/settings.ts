@@ -5,7 +5,7 @@ import { endpointOf } from "@collections/webhooks";
 import type { DeskOutcome } from "../acts.ts";
 import { type ConnectionActing, lenderIn } from "./acting.ts";
 
-/** The settings of a lender as texts of a form. An empty URL is none; contacts are one a line. */
+/** The settings of a lender as texts of a form. An empty text removes a URL. Each line has a contact. */
 export interface TypedSettings {
   readonly callbackUrl: string;
   readonly mintLinkUrl: string;

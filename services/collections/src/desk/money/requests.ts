@@ -85,7 +85,7 @@ async function decide(
   return id === undefined ? undefined : decideSecondPersonRequest(tx, { id, by, isConfirmed }, new Date());
 }
 
-/** Thrown to roll back a change whose request has ended meanwhile. */
+/** Rolls back a change whose request was confirmed, declined or expired during the change. */
 class RequestEnded extends Error {
   override readonly name = "RequestEnded";
 }

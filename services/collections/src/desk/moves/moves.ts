@@ -47,8 +47,8 @@ export async function moveFromDesk(
 }
 
 /**
- * Finds out who would get how many of the unassigned cases of a lender. Changes nothing. `unclear`: a text names nobody,
- * or several people, who are returned.
+ * Finds out how many of the unassigned cases of a lender each field partner would get. Changes nothing. `unclear`: `text`
+ * names no field partner, or each of `found`.
  */
 export async function planSpreadFromDesk(acting: Acting, given: SpreadOfLender) {
   const named = await peopleOf(acting, given.people);

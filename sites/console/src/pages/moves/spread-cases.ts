@@ -9,7 +9,7 @@ import { movesTable } from "./move-cases.ts";
 
 const MAX_NAMES_CHARACTERS = 5_000;
 
-/** What a spread can even out, with a label for people. */
+/** The choices of what a spread evens out, with labels. */
 export const SPREAD_BY: readonly (readonly [by: SpreadBy, label: string])[] = [
   ["amount", "Number and amounts"],
   ["postal-code", "Number, with each postal code at one person"],

@@ -1,0 +1,20 @@
+import { BEFORE_ALL_IDS, type EntityManager } from "@collections/database";
+import type { CaseSearch } from "../src/list/case-search.ts";
+import { searchCases } from "../src/list/search-cases.ts";
+
+/** Returns the loans of all pages of a search. */
+export async function foundLoans(
+  em: EntityManager,
+  lenderId: string,
+  search: CaseSearch,
+  limit: number,
+): Promise<string[]> {
+  const loans: string[] = [];
+  let after: string | undefined = BEFORE_ALL_IDS;
+  while (after !== undefined) {
+    const page = await searchCases(em, lenderId, search, { after, limit });
+    loans.push(...page.cases.map(({ sourceLoanNumber }) => sourceLoanNumber));
+    after = page.cases.length === limit ? page.cases.at(-1)!.id : page.searchedTo;
+  }
+  return loans;
+}
