@@ -1,59 +1,33 @@
 import { actsOnOperators, openOperatorSessions } from "@collections/operators";
-import { afterFile } from "@collections/testing";
-import { createServer } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { startHttpServer } from "../../src/start/http-server.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
-import { startTestService, testApp, type TestService } from "../fixtures/fixture.ts";
+import { startTestService, type TestService } from "../fixtures/fixture.ts";
+import { ASHA, endFaults, type ProviderStage, startProviderStage } from "./fixtures/provider-stage.ts";
 import {
   aScriptedBrowser,
   type BrowserAnswer,
-  freePort,
   type ScriptedBrowser,
   type SignInProvider,
   signInAtProvider,
   startSignInProvider,
 } from "./fixtures/sign-in-provider.ts";
-import { aSignedInVisitor, aVisitor, formTokenIn } from "./fixtures/visitor.ts";
+import { aVisitor, formTokenIn } from "./fixtures/visitor.ts";
 
-const ASHA = { email: "Asha@bank.example", email_verified: true, roles: ["viewer", "money", "admin"] };
 const ASHA_NAME = "asha@bank.example via";
 
 let service: TestService;
 let provider: SignInProvider;
 let redirectUri: string;
+let serverWith: ProviderStage["serverWith"];
 
 beforeAll(async () => {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  redirectUri = `${url}/console/oidc/callback`;
-  provider = await startSignInProvider(redirectUri);
-  provider.accounts
-    .set("s-asha", ASHA)
-    .set("s-none", { email: "none@bank.example", email_verified: true, roles: ["admin"] })
-    .set("s-unverified", { email: "asha@bank.example", email_verified: false, roles: ["money"] })
-    .set("s-nested", { email: "lata@bank.example", email_verified: true, realm_access: { roles: ["operator"] } });
-  const settings = { ...provider.settings, PORT: String(port), PUBLIC_URL: url };
-  service = await startTestService({ hasWorker: false, settings });
+  ({ service, provider, redirectUri, serverWith } = await startProviderStage());
 });
 
 afterEach(() => {
-  Object.assign(provider, { alter: undefined, replace: undefined, failsWith: undefined, exchangesCodesAgain: false });
+  endFaults(provider);
   vi.useRealTimers();
 });
-
-/** Starts a server with other settings on the database of `service`. */
-async function serverWith(settings: Record<string, string>) {
-  const app = await testApp(service.databaseUrl, { ...provider.settings, PUBLIC_URL: service.url, ...settings });
-  const server = await startHttpServer(app);
-  afterFile(async () => {
-    await server.stop(0);
-    await app.close();
-  });
-  return { app, url: server.url };
-}
 
 /** Signs in at the provider and returns the URL of the callback at a server of this test. */
 async function callback(
@@ -344,62 +318,6 @@ test("the log has the cause of a refusal, and no token, code or claim", async ()
   }
 });
 
-describe("a service whose provider is away", () => {
-  test("starts, shows the failure, and signs in when the provider is back", async () => {
-    provider.failsWith = 503;
-    const fresh = await serverWith({});
-    const failed = await aScriptedBrowser().send(`${fresh.url}/console/oidc`);
-    expect(failed).toMatchObject({
-      status: 503,
-      text: expect.stringContaining("The sign-in provider cannot be used") as string,
-    });
-    const byLink = Object.assign(aVisitor(fresh), { cookie: (await aSignedInVisitor(service)).cookie });
-    expect(await byLink.get("/console")).toMatchObject({ status: 200 });
-    provider.failsWith = undefined;
-    expect((await aScriptedBrowser().send(`${fresh.url}/console/oidc`)).status).toBe(303);
-    const reads = () => provider.requests.filter((one) => one.includes("/.well-known/")).length;
-    const before = reads();
-    await aScriptedBrowser().send(`${fresh.url}/console/oidc`);
-    expect(reads()).toBe(before);
-  });
-
-  test("reads the discovery document again after an hour, and keeps it meanwhile", async () => {
-    const fresh = await serverWith({});
-    const starts = async () => (await aScriptedBrowser().send(`${fresh.url}/console/oidc`)).status;
-    expect(await starts()).toBe(303);
-    const reads = () => provider.requests.filter((one) => one.includes("/.well-known/")).length;
-    const before = reads();
-    provider.failsWith = 503;
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61 * 60_000 });
-    expect([await starts(), await starts()]).toEqual([303, 303]);
-    expect(reads()).toBe(before + 1);
-  });
-
-  test("begins no sign-in by the document of another issuer", async () => {
-    const issuer = await serveDocument((own) => ({ issuer: own.replace("127.0.0.1", "localhost") }));
-    const fresh = await serverWith({ CONSOLE_OIDC_ISSUER: issuer });
-    expect((await aScriptedBrowser().send(`${fresh.url}/console/oidc`)).status).toBe(503);
-  });
-
-  test("sends the client's secret to no private address that is not allowed", async () => {
-    const issuer = await serveDocument((own) => ({
-      issuer: own,
-      authorization_endpoint: `${own}/auth`,
-      token_endpoint: "http://169.254.169.254/token",
-      jwks_uri: `${own}/jwks`,
-    }));
-    const fresh = await serverWith({ CONSOLE_OIDC_ISSUER: issuer });
-    const browser = aScriptedBrowser();
-    const started = await browser.send(`${fresh.url}/console/oidc`);
-    const state = new URL(started.headers.get("location")!).searchParams.get("state")!;
-    const answer = await browser.send(`${fresh.url}/console/oidc/callback?code=c&state=${state}`);
-    expect(answer).toMatchObject({
-      status: 503,
-      text: expect.stringContaining("does not answer as expected") as string,
-    });
-  });
-});
-
 test("the pages without a session link to the provider", async () => {
   const { host } = new URL(provider.issuer);
   for (const path of ["/console", "/console/cases", "/console/signed-out", `/console/sign-in/opl_${"A".repeat(43)}`]) {
@@ -425,16 +343,4 @@ function withRoles(answer: Record<string, unknown>, roles: readonly string[]): v
 
 function cut(token: string): string {
   return token.slice(0, token.lastIndexOf(".") + 1);
-}
-
-/** Starts a server that answers every request with a discovery document. Returns its issuer. */
-async function serveDocument(documentOf: (issuer: string) => object): Promise<string> {
-  const server = createServer((_, response) => {
-    response.setHeader("Content-Type", "application/json").end(JSON.stringify(documentOf(issuer)));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  afterFile(() => void server.close());
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return issuer;
 }
