@@ -1,29 +1,10 @@
-import { joinTransaction } from "@collections/database";
+import { inTransaction } from "@collections/database";
 import { emit, InvalidEndpointError, listEndpoints, removeEndpoint, upsertEndpoint } from "@collections/webhooks";
 import Fastify from "fastify";
 
 /** The HTTP API of the invoicing application. A company is a tenant of the webhooks, and an invoice is a stream. */
 export function createApp({ pool, database }) {
   const app = Fastify();
-
-  /**
-   * Runs the application's own queries and those of the webhooks package in one transaction of the application's pool.
-   */
-  async function inTransaction(work) {
-    const client = await pool.connect();
-    try {
-      await client.query("begin");
-      const { result, committed } = await joinTransaction(database, client, (tx) => work(tx, client));
-      await client.query("commit");
-      committed();
-      return result;
-    } catch (error) {
-      await client.query("rollback");
-      throw error;
-    } finally {
-      client.release();
-    }
-  }
 
   function eventOf(company, number, kind, amountMinor) {
     // Each endpoint gets a copy with the same id and its own sequence.
@@ -35,7 +16,7 @@ export function createApp({ pool, database }) {
   app.put("/companies/:company/endpoints/:name", async (request, reply) => {
     const { company, name } = request.params;
     const { url, topics } = request.body;
-    await inTransaction((tx) => upsertEndpoint(tx, { tenantId: company, name, url, topics }));
+    await inTransaction(database, pool, async (tx) => upsertEndpoint(tx, { tenantId: company, name, url, topics }));
     return reply.code(204).send();
   });
 
@@ -48,14 +29,16 @@ export function createApp({ pool, database }) {
 
   app.delete("/companies/:company/endpoints/:name", async (request, reply) => {
     const { company, name } = request.params;
-    const wasRegistered = await inTransaction((tx) => removeEndpoint(tx, { tenantId: company, name }));
+    const wasRegistered = await inTransaction(database, pool, async (tx) =>
+      removeEndpoint(tx, { tenantId: company, name }),
+    );
     return reply.code(wasRegistered ? 204 : 404).send();
   });
 
   app.post("/companies/:company/invoices", async (request, reply) => {
     const { company } = request.params;
     const { number, amountMinor } = request.body;
-    const [event] = await inTransaction(async (tx, client) => {
+    const [event] = await inTransaction(database, pool, async (tx, client) => {
       await client.query("insert into invoice values ($1, $2, $3)", [company, number, amountMinor]);
       return emit(tx, [eventOf(company, number, "invoice.sent", amountMinor)]);
     });
@@ -65,7 +48,7 @@ export function createApp({ pool, database }) {
   app.post("/companies/:company/invoices/:number/payments", async (request, reply) => {
     const { company, number } = request.params;
     const { amountMinor } = request.body;
-    const events = await inTransaction(async (tx, client) => {
+    const events = await inTransaction(database, pool, async (tx, client) => {
       const paid = [
         eventOf(company, number, "payment.received", amountMinor),
         eventOf(company, number, "invoice.paid", amountMinor),

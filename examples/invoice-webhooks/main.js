@@ -12,6 +12,8 @@ const url = process.env["DATABASE_URL"];
 const schemas = [inSchema(webhooksSchema, "acme_webhooks")];
 await migrate({ url, schemas, jobs: true });
 const pool = new Pool({ connectionString: url });
+// Without a listener, the loss of an idle connection, such as by a restart of PostgreSQL, ends the process.
+pool.on("error", (error) => console.error(`idle connection lost: ${error.message}`));
 const database = await createDatabase({ url, pool, schemas, works: true });
 await pool.query(`create table if not exists invoice (company uuid, number text, amount_minor bigint, primary key (company, number));
   create table if not exists payment (company uuid, number text, amount_minor bigint check (amount_minor > 0))`);

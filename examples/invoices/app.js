@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { joinTransaction } from "@collections/database";
+import { inTransaction } from "@collections/database";
 import { InvalidPostingError } from "@collections/ledger";
 import Fastify from "fastify";
 import { invoicing } from "./chart.js";
@@ -15,28 +15,11 @@ export function createApp({ pool, database, company }) {
   const app = Fastify();
   const account = (kind, ownerId = company) => ({ book: company, kind, ownerId, currency: "EUR" });
 
-  /** Runs the application's own queries and posts to the ledger in one transaction of the application's pool. */
-  async function inTransaction(work) {
-    const client = await pool.connect();
-    try {
-      await client.query("begin");
-      const { result, committed } = await joinTransaction(database, client, (tx) => work(tx, client));
-      await client.query("commit");
-      committed();
-      return result;
-    } catch (error) {
-      await client.query("rollback");
-      throw error;
-    } finally {
-      client.release();
-    }
-  }
-
   // Creates an invoice from its lines. Each line has a net amount in minor units and a rate of tax in percent.
   app.post("/invoices", async (request, reply) => {
     const { customer, lines } = request.body;
     const invoice = { id: randomUUID(), customer };
-    await inTransaction(async (tx, client) => {
+    await inTransaction(database, pool, async (tx, client) => {
       await client.query("insert into invoice (id, customer) values ($1, $2)", [invoice.id, customer]);
       const kinds = ["revenue", "bank", ...TAXES.values()];
       const [receivable, ...own] = invoicing.open(tx, [
@@ -62,7 +45,7 @@ export function createApp({ pool, database, company }) {
     const { rows } = await pool.query("select id, customer from invoice where id = $1", [request.params.id]);
     const [invoice] = rows;
     if (!invoice) return reply.code(404).send({ error: "There is no such invoice." });
-    await inTransaction(async (tx) => {
+    await inTransaction(database, pool, async (tx) => {
       const debit = invoicing.account(request.body.into ?? "bank", company, "EUR");
       const credit = invoicing.account("receivable", invoice.customer, "EUR");
       const amountMinor = BigInt(request.body.amountMinor);

@@ -23,6 +23,7 @@ const InvoiceEntity = defineEntity({
 type InvoiceRow = InferEntity<typeof InvoiceEntity>;
 /** Declarations of another product that has a shop and its own connections. */
 declare const client: ClientBase;
+declare const pool: own.Database["pool"];
 declare const cartId: string;
 declare const invoiceIds: readonly string[];
 declare const dueAt: Date;

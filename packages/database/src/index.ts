@@ -7,6 +7,7 @@ export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./c
 export { connectionProblems, isPlainText } from "./connection/connection-settings.ts";
 export { InvalidDatabaseOptionError } from "./check-options.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
+export { type HostClient, type HostPool, inTransaction } from "./transaction/in-transaction.ts";
 export { type Joined, joinTransaction, NoTransactionError, UnusableHostError } from "./transaction/join-transaction.ts";
 export { oneAfterAnother } from "./transaction/one-after-another.ts";
 export { databaseTime } from "./transaction/database-time.ts";

@@ -132,6 +132,8 @@ const UNUSABLE = {
   WRONG_ARGUMENTS:
     "joinTransaction takes three arguments: await joinTransaction(database, client, async (tx) => { … }), where database is the result of createDatabase().",
   POOL: "joinTransaction got a pool, which gives each query any client. Pass one client: const client = await pool.connect(), and then BEGIN on it.",
+  NO_POOL:
+    "inTransaction takes three arguments: await inTransaction(database, pool, async (tx, client) => { … }), where database is the result of createDatabase(), and pool is a Pool of pg.",
   NO_CLIENT:
     "joinTransaction needs a client of pg, or the EntityManager that em.transactional() passes to its callback.",
   OLD_PG: "This client of pg cannot say whether it is in a transaction: update the host's pg to 8.21 or newer.",
