@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createDatabase, migrate } from "@collections/database";
+import { startLedger } from "@collections/ledger";
 import { Pool } from "pg";
 import { createApp } from "./app.js";
 import { invoicing } from "./chart.js";
@@ -7,8 +8,11 @@ import { invoicing } from "./chart.js";
 const url = process.env["DATABASE_URL"];
 await migrate({ url, schemas: [invoicing.schema] });
 const pool = new Pool({ connectionString: url });
+// Without a listener, the loss of an idle connection, such as by a restart of PostgreSQL, ends the process.
+pool.on("error", (error) => console.error(`idle connection lost: ${error.message}`));
 const database = await createDatabase({ url, pool, schemas: [invoicing.schema] });
 await pool.query("create table if not exists invoice (id uuid primary key, customer uuid not null)");
+const duties = startLedger({ database, ledgers: [invoicing] });
 const company = randomUUID();
 const app = createApp({ pool, database, company });
 await app.listen({ host: "127.0.0.1", port: 0 });
@@ -45,6 +49,7 @@ await pool
   .catch((error) => console.log(`forged: ${error.message}`));
 
 await app.close();
+await duties.stop();
 await database.close();
 await pool.end();
 

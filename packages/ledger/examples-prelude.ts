@@ -1,6 +1,6 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
-import { type EntityManager, insertFor, migrate, send, type Tx } from "@collections/database";
+import { type Database, type EntityManager, insertFor, migrate, send, type Tx } from "@collections/database";
 import { currency } from "@collections/money";
 import { defineEntity, p } from "@mikro-orm/core";
 import type * as own from "@collections/ledger";
@@ -10,6 +10,7 @@ declare const em: EntityManager;
 declare const tx: Tx;
 declare const now: Date;
 declare const masterKey: string;
+declare const database: Database;
 declare const invoicing: own.Chart;
 declare const book: string;
 declare const ownerId: string;

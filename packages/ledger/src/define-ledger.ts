@@ -9,6 +9,7 @@ import {
   type AnchorState,
 } from "./verification/anchor-heads.ts";
 import { anchoredLedgerOf } from "./verification/anchored-books.ts";
+import { booksToExtend, extendEach, growingBooks } from "./verification/growing-books.ts";
 import {
   type ChainExtension,
   type ChainHead,
@@ -37,6 +38,11 @@ export interface Ledger<OwnCode extends string = never, OwnCount extends string 
    * per book makes concurrent calls run one after the other.
    */
   extendChain(em: EntityManager, book: string, options?: ExtendOptions): Promise<ChainExtension>;
+  /**
+   * Calls `extendChain` for each book that has rows since its last block or had some in the last 20 minutes, and returns the
+   * number of rows added. If some books fail, it extends all others first and then throws the first error.
+   */
+  extendChains(em: EntityManager, options?: Pick<ExtendOptions, "now">): Promise<number>;
   /** Returns the newest block of a book's chain, or undefined if the chain has no block. */
   chainHead(em: EntityManager, book: string): Promise<ChainHead | undefined>;
   /**
@@ -83,6 +89,8 @@ export interface LedgerDefinition<Block extends ChainBlockColumns, Anchor extend
   /** The tables whose rows are chained: `transfer`, and others. Each has a column of ids in `chain_block`. */
   readonly chained: readonly ChainedTable[];
   readonly checks?: readonly LedgerCheck[];
+  /** Called after each `extendChain`, also if it added no block. */
+  readonly onExtended?: (em: EntityManager, book: string, extension: ChainExtension) => Promise<void>;
 }
 
 /**
@@ -110,7 +118,13 @@ export function defineLedger<
   OwnCount extends string = never,
   Block extends ChainBlockColumns = ChainBlockColumns,
   Anchor extends AnchorColumns = AnchorColumns,
->({ chainBlock, anchor, chained, checks = [] }: LedgerDefinition<Block, Anchor>): Ledger<OwnCode, OwnCount> {
+>({
+  chainBlock,
+  anchor,
+  chained,
+  checks = [],
+  onExtended,
+}: LedgerDefinition<Block, Anchor>): Ledger<OwnCode, OwnCount> {
   const tables = {
     schema: chainBlock.meta.schema ?? "public",
     chainBlock: chainBlock as unknown as EntitySchema<ChainBlockColumns>,
@@ -119,10 +133,20 @@ export function defineLedger<
   };
   const chain = chainOf(tables);
   const verification = verificationOf(tables, checks);
+  const growing = growingBooks(tables, verification.listBooks);
   const anchors = anchorsOf(tables);
   const anchored = anchoredLedgerOf(tables, verification.listBooks);
+  const extend = async (em: EntityManager, book: string, options?: ExtendOptions): Promise<ChainExtension> => {
+    const extension = await extendChain(chain, em, book, options);
+    await onExtended?.(em, book, extension);
+    return extension;
+  };
   return {
-    extendChain: (em, book, options) => extendChain(chain, em, book, options),
+    extendChain: extend,
+    async extendChains(em, options) {
+      const books = await booksToExtend(growing, em, options?.now);
+      return extendEach(books, (book) => extend(em, book, options));
+    },
     chainHead: (em, book) => chainHead(chain, em, book),
     // The cast is needed because the compiler cannot derive `OwnCode` and `OwnCount`. The caller of `defineLedger`
     // declares them: the codes of its own checks, and the names of the counts of its chained tables.

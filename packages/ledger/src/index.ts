@@ -1,18 +1,30 @@
 export { ChartChangedError } from "./chart/chart-migrations.ts";
 export type {
   AccountId,
+  AccountRules,
+  AccountStatement,
+  AccountStatementEntry,
+  AccountStatementQuery,
   Balance,
+  BalanceWithHolds,
   Chart,
   ChartAccount,
   ChartDefinition,
+  ChartHold,
+  ChartProblemCode,
   ChartPosting,
   ChartTransfer,
+  NormalSide,
+  PendingHold,
   PostingKey,
+  TransferMetadata,
+  TransfersQuery,
 } from "./chart/chart.ts";
-export { defineChart, InvalidChartError } from "./chart/define-chart.ts";
-export type { ChartProblemCode } from "./chart/general-ledger.ts";
+export { InvalidChartError } from "./chart/chart-rules.ts";
+export { defineChart } from "./chart/define-chart.ts";
 export { InvalidPostingError, type PostingFault } from "./chart/posting-input.ts";
 export { defineLedger, type Ledger, type LedgerDefinition } from "./define-ledger.ts";
+export { type LedgerDuties, type LedgerDutyOptions, startLedger } from "./start-ledger.ts";
 export { accountTable, type AccountTable } from "./tables/account-table.ts";
 export { appendOnlyTable, type AppendOnlyTable } from "./tables/append-only-table.ts";
 export type { AnchorHeadsOptions, AnchorState } from "./verification/anchor-heads.ts";

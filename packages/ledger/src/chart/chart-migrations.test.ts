@@ -1,7 +1,7 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { expect, test } from "vitest";
-import { ChartChangedError, defineChart } from "../index.ts";
+import { ChartChangedError, type ChartDefinition, defineChart } from "../index.ts";
 
 test("migrating to a new version of a chart replaces the rules, and older processes can still post", async () => {
   const at = directUrl((await emptyDatabase()).url);
@@ -39,6 +39,38 @@ test("migrating to a new version of a chart replaces the rules, and older proces
     applied: [],
     unknown: ["general_ledger/chart-0002"],
   });
+});
+
+test.each([
+  [
+    "kind of transfer",
+    { accounts: ["cash", "revenue"], kinds: { gift: { debit: "cash", credit: "revenue" } } },
+    "the kind sale has 1 transfers",
+  ],
+  [
+    "kind of account",
+    { accounts: ["cash", "fees"], kinds: { sale: { debit: "cash", credit: "fees" } } },
+    "the kind revenue has 1 accounts",
+  ],
+] as const)("migrate names a %s that is used and has left the chart", async (_, definition, message) => {
+  const at = directUrl((await emptyDatabase()).url);
+  const first = defineChart({ accounts: ["cash", "revenue"], kinds: { sale: { debit: "cash", credit: "revenue" } } });
+  await migrate({ url: at, schemas: [first.schema] });
+  await using stack = new AsyncDisposableStack();
+  const database = await createDatabase({ url: at, schemas: [first.schema] });
+  stack.defer(() => database.close());
+  const of = newId();
+  await transaction(database.em(), async (tx) => {
+    const [debit, credit] = first.open(tx, [
+      { book: of, kind: "cash", ownerId: of, currency: "EUR" },
+      { book: of, kind: "revenue", ownerId: of, currency: "EUR" },
+    ]);
+    return first.post(tx, { book: of, kind: "sale", debit, credit, amountMinor: 500n });
+  });
+  const second = defineChart({ ...(definition as ChartDefinition), version: 2 });
+  await expect(migrate({ url: at, schemas: [second.schema] })).rejects.toThrow(
+    `${message}, so it cannot leave the chart`,
+  );
 });
 
 test.each([[undefined], ["acme_ledger"]])(

@@ -1,20 +1,25 @@
 import type { EntityManager, PackageSchema, Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type { Ledger } from "../define-ledger.ts";
-import type { ChartProblemCode } from "./general-ledger.ts";
 
 /**
  * The kinds of account and of transfer of a ledger. Each kind of transfer may move money only between certain kinds of
  * account.
  */
 export interface ChartDefinition<Account extends string = string, Kind extends string = string> {
-  /** The kinds of account, such as `revenue`: 1 to 40 characters of a-z, 0-9 and _, beginning with a letter. */
-  readonly accounts: readonly Account[];
+  /**
+   * The kinds of account, such as `revenue`: 1 to 40 characters of a-z, 0-9 and _, beginning with a letter. Either a list of
+   * them, or an object with the rules of each: `{ escrow: { normalSide: "credit", minimum: 0n } }`.
+   */
+  readonly accounts: readonly Account[] | Readonly<Record<Account, AccountRules>>;
   /**
    * For each kind of transfer, the kinds of account that it may debit and credit. Every chart also has `correction`.
    */
   readonly kinds: Readonly<Record<Kind, { readonly debit: OneOrMore<Account>; readonly credit: OneOrMore<Account> }>>;
-  /** The name of the schema in PostgreSQL. Default: `general_ledger`. */
+  /**
+   * The name of the schema in PostgreSQL. It cannot be changed later: with another name, `migrate` makes a new and empty
+   * ledger. Default: `general_ledger`.
+   */
   readonly schema?: string;
   /**
    * The version of the chart. Add 1 with each change, so that `migrate` replaces the rules in the database. `migrate`
@@ -22,6 +27,20 @@ export interface ChartDefinition<Account extends string = string, Kind extends s
    */
   readonly version?: number;
 }
+
+/** The rules of a kind of account. */
+export interface AccountRules {
+  /** The side that increases the balance: `debit` for what one has, such as a bank; `credit` for what one owes or earns. */
+  readonly normalSide: NormalSide;
+  /**
+   * The lowest balance of each account of this kind, in minor units, in the sense of its normal side: with 0n, an escrow of
+   * 1,000 releases at most 1,000. The database rejects a transfer that would leave less. Default: no minimum.
+   */
+  readonly minimum?: bigint;
+}
+
+/** The side on which transfers increase the balance of an account. */
+export type NormalSide = "debit" | "credit";
 
 type OneOrMore<Account> = Account | readonly Account[];
 
@@ -53,8 +72,41 @@ export interface ChartPosting<Kind extends string = string> {
    * A note on the transfer. It can never be changed or erased, so it must not contain personal data. Default: empty.
    */
   readonly memo?: string;
+  /**
+   * What your application adds for its own use: JSON of at most 4,000 characters. It is hashed with the transfer, and like
+   * the memo it can never be changed or erased. The ledger does not interpret it. Default: null.
+   */
+  readonly metadata?: TransferMetadata | null;
   /** When the change that the transfer records happened. Default: now. */
   readonly effectiveAt?: Date;
+}
+
+/** An object of JSON values: texts, numbers, booleans, null, lists and objects. */
+export type TransferMetadata = Readonly<Record<string, unknown>>;
+
+/**
+ * A transfer that is pending until `postHold` posts it, `voidHold` voids it, or it expires. Until then, its amount is not
+ * available on an account with a minimum.
+ */
+export interface ChartHold<Kind extends string = string> extends Omit<ChartPosting<Kind>, "effectiveAt"> {
+  /** When the hold expires if it is neither posted nor voided. In the future. */
+  readonly expiresAt: Date;
+}
+
+/** A hold that is pending. */
+export interface PendingHold {
+  readonly id: string;
+  readonly book: string;
+  readonly kind: string;
+  readonly debit: AccountId;
+  readonly credit: AccountId;
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  readonly subject: string | null;
+  readonly memo: string;
+  readonly metadata: TransferMetadata | null;
+  readonly expiresAt: Date;
+  readonly recordedAt: Date;
 }
 
 /** The key of postings that are made once. Keys of different books are different. */
@@ -74,6 +126,7 @@ export interface ChartTransfer {
   readonly currency: CurrencyCode;
   readonly subject: string | null;
   readonly memo: string;
+  readonly metadata: TransferMetadata | null;
   /** The id of the transfer that a correction corrects; null for any other kind of transfer. */
   readonly corrects: string | null;
   readonly effectiveAt: Date;
@@ -97,6 +150,58 @@ export interface Balance {
   readonly balanceMinor: bigint;
 }
 
+/** The sums of an account, and the sums of its pending holds on each side, in minor units. */
+export interface BalanceWithHolds extends Balance {
+  readonly heldDebitMinor: bigint;
+  readonly heldCreditMinor: bigint;
+}
+
+/** Which entries of an account to return. */
+export interface AccountStatementQuery {
+  readonly book: string;
+  readonly account: AccountId;
+  /** The first time of the statement, by `effectiveAt`. Default: the account's first transfer. */
+  readonly from?: Date;
+  /** The time at which the statement ends; transfers at this time are not in it. Default: no end. */
+  readonly until?: Date;
+  /** The `next` of the page before. */
+  readonly after?: string;
+  /** The greatest number of entries, from 1 to 1,000. Default: 100. */
+  readonly limit?: number;
+}
+
+/** A page of an account's statement, in the order of `effectiveAt`. All amounts are debits minus credits in minor units. */
+export interface AccountStatement {
+  /** The balance before the first entry. */
+  readonly openingMinor: bigint;
+  readonly entries: readonly AccountStatementEntry[];
+  /** The balance after the last entry. */
+  readonly closingMinor: bigint;
+  /** Pass it as `after` for the next page. Undefined on the last page. */
+  readonly next: string | undefined;
+}
+
+/** A transfer in the statement of one of its accounts. */
+export interface AccountStatementEntry extends ChartTransfer {
+  /** The amount, or minus the amount if the transfer credits the account. */
+  readonly changeMinor: bigint;
+  /** The balance after the transfer. */
+  readonly balanceMinor: bigint;
+}
+
+/** Transfers about a subject. */
+export interface TransfersQuery {
+  readonly book: string;
+  readonly subject: string;
+  /** The id of the last transfer of the page before. */
+  readonly after?: string;
+  /** The greatest number of transfers, from 1 to 10,000. Default: all, if there are at most 10,000. */
+  readonly limit?: number;
+}
+
+/** The kinds of problem that only the verification of a chart can find. */
+export type ChartProblemCode = "CORRECTION_MISMATCH" | "SNAPSHOT_WRONG" | "HOLD_MISMATCH" | "BELOW_MINIMUM";
+
 /** The chart of one host, with the functions that use it. */
 export interface Chart<Account extends string = string, Kind extends string = string> extends Ledger<ChartProblemCode> {
   /**
@@ -110,7 +215,9 @@ export interface Chart<Account extends string = string, Kind extends string = st
   open<const Accounts extends readonly ChartAccount<Account>[]>(tx: Tx, accounts: Accounts): AccountIds<Accounts>;
   /**
    * Posts transfers with one SQL statement, and returns their ids. If an account is not open, the database rejects the
-   * statement and the transaction fails.
+   * statement and the transaction fails. It also fails, with InvalidPostingError and BELOW_MINIMUM, if an account is below
+   * its minimum after all postings of the call. Transactions that take from one account with a minimum wait for each other,
+   * so post all their transfers in one call: then they cannot deadlock. They need the isolation level READ COMMITTED.
    * @throws InvalidPostingError, before anything is sent
    */
   post(tx: Tx, ...postings: readonly ChartPosting<Kind>[]): string[];
@@ -136,10 +243,55 @@ export interface Chart<Account extends string = string, Kind extends string = st
    * Returns the total debits and credits of an open account, in minor units.
    * @throws InvalidPostingError with ACCOUNT_UNKNOWN for a text that is no id of an account of this chart, and with ACCOUNT_NOT_OPEN for an account that was never opened in this book
    */
-  balance(em: EntityManager | Tx, of: { readonly book: string; readonly account: AccountId }): Promise<Balance>;
-  /** Returns the transfers about a subject, in the order in which they were posted. */
-  transfersOf(
+  balance(
     em: EntityManager | Tx,
-    about: { readonly book: string; readonly subject: string },
-  ): Promise<ChartTransfer[]>;
+    of: { readonly book: string; readonly account: AccountId },
+  ): Promise<BalanceWithHolds>;
+  /**
+   * Returns the total debits and credits of an account whose `effectiveAt` is before a time. A transfer that is posted later
+   * with an earlier `effectiveAt` changes them.
+   * @throws InvalidPostingError, as `balance`
+   */
+  balanceAt(
+    em: EntityManager | Tx,
+    of: { readonly book: string; readonly account: AccountId; readonly at: Date },
+  ): Promise<Balance>;
+  /**
+   * Returns one page of an account's statement with the running balance, in the order of `effectiveAt`. The next page
+   * continues with the closing balance of this page, also if a transfer with an earlier `effectiveAt` is posted in between.
+   * @throws InvalidPostingError, as `balance`, and with PAGE_INVALID for an invalid `after` or `limit`
+   */
+  accountStatement(em: EntityManager | Tx, of: AccountStatementQuery): Promise<AccountStatement>;
+  /**
+   * Returns the transfers about a subject, in the order of their ids. Ask for page after page until one has fewer
+   * transfers than `limit`. A transfer of a transaction that is still open may come before `after` when it is committed.
+   * @throws InvalidPostingError with PAGE_INVALID for an invalid `after` or `limit`, and without `limit` if there are more than 10,000 transfers
+   */
+  transfersOf(em: EntityManager | Tx, about: TransfersQuery): Promise<ChartTransfer[]>;
+  /**
+   * Holds an amount for a transfer, and returns the id of the hold. `balance` shows it on both accounts as held. If an
+   * account with a minimum would have too little beside what is held, the transaction fails with BELOW_MINIMUM, as `post`.
+   * @throws InvalidPostingError, before anything is sent
+   */
+  hold(tx: Tx, hold: ChartHold<Kind>): string;
+  /**
+   * Posts the transfer of a hold, and returns its id. `amountMinor` posts a part; the rest is released. Of two calls at the
+   * same time, one posts and the other throws.
+   * @throws InvalidPostingError with HOLD_UNKNOWN, HOLD_ENDED, HOLD_EXPIRED or AMOUNT_INVALID. After HOLD_ENDED and HOLD_EXPIRED the transaction has failed
+   */
+  postHold(
+    tx: Tx,
+    of: { readonly book: string; readonly hold: string },
+    part?: { readonly amountMinor: bigint },
+  ): Promise<string>;
+  /**
+   * Voids a hold: its amount is available again.
+   * @throws InvalidPostingError with HOLD_UNKNOWN or HOLD_ENDED. The transaction has then failed
+   */
+  voidHold(tx: Tx, of: { readonly book: string; readonly hold: string }): Promise<void>;
+  /** Returns the pending holds of an account, on either side, in the order in which they expire: at most 1,000. */
+  pendingHolds(
+    em: EntityManager | Tx,
+    of: { readonly book: string; readonly account: AccountId },
+  ): Promise<PendingHold[]>;
 }

@@ -83,6 +83,8 @@ describe("a ledger with the chart of an invoicing application", () => {
     );
     const em = database.em();
     expect(await invoicing.balance(em, { book, account: receivable })).toEqual({
+      heldDebitMinor: 0n,
+      heldCreditMinor: 0n,
       debitMinor: 11_900n,
       creditMinor: 11_900n,
       balanceMinor: 0n,

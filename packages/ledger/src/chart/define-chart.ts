@@ -3,23 +3,22 @@ import {
   insertFor,
   newId,
   type PackageSchema,
-  query,
   requireSchema,
   send,
-  type SendOptions,
-  statement,
   type Tx,
 } from "@collections/database";
 import { currency, type CurrencyCode } from "@collections/money";
 import type { Ledger } from "../define-ledger.ts";
-import { statementName } from "../tables/statement-name.ts";
-import type { AccountId, AccountIds, Balance, Chart, ChartDefinition, ChartPosting, ChartTransfer } from "./chart.ts";
-import { chartMigrations, checkChart, type KindRules } from "./chart-migrations.ts";
-import { type ChartProblemCode, generalLedger, type Transfers } from "./general-ledger.ts";
+import type { AccountId, AccountIds, Chart, ChartDefinition, ChartPosting, ChartProblemCode } from "./chart.ts";
+import { transferPages } from "./account-statement.ts";
+import { chartMigrations, checkChart } from "./chart-migrations.ts";
+import { chartRules } from "./chart-rules.ts";
+import { generalLedger, type Transfers } from "./general-ledger.ts";
 import { DEFAULT_SCHEMA, generalSchema } from "./general-schema.ts";
 import { postingKeys } from "./post-once.ts";
 import {
   checkAccountFields,
+  checkHold,
   checkKey,
   checkPart,
   checkPosting,
@@ -29,23 +28,9 @@ import {
   isUuid,
   partsOfAccount,
   shown,
-  translatorOf,
+  correctionTranslator,
+  minimumTranslator,
 } from "./posting-input.ts";
-
-/**
- * Thrown for an invalid chart, such as one with an invalid name or with a kind that names an unknown account.
- *
- * @example
- * try {
- *   defineChart({ accounts: ["cash"], kinds: { sale: { debit: "cash", credit: "revenue" as "cash" } } });
- * } catch (error) {
- *   if (error instanceof InvalidChartError) console.error(error.message);
- * }
- */
-export class InvalidChartError extends Error {
-  override readonly name = "InvalidChartError";
-  readonly code = "INVALID_CHART";
-}
 
 /**
  * Defines the chart of a host's ledger. The database enforces the chart: CHECKs allow only its kinds of account and of
@@ -68,38 +53,43 @@ export class InvalidChartError extends Error {
 export function defineChart<const Account extends string, const Kind extends string>(
   definition: ChartDefinition<Account, Kind>,
 ): Chart<Account, Kind> {
-  const rules = rulesOf(definition);
-  const { version = 1 } = definition;
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new InvalidChartError(`The chart's version is ${JSON.stringify(version)}; expected a whole number from 1.`);
-  }
-  const chart = { accounts: definition.accounts, rules, version };
+  const chart = chartRules(definition);
+  const { accounts, rules, minimums } = chart;
   const { schema: name = DEFAULT_SCHEMA } = definition;
   const schema = generalSchema(name, {
     migrations: chartMigrations(chart),
     check: (read) => checkChart(read, chart),
   });
-  const { accountsOfBook, transfers, ledger } = generalLedger(name);
+  const { accountsOfBook, transfers, balances, holds, ledger } = generalLedger(name, minimums);
   const keys = postingKeys(name);
-  const { selectAccountBalance, selectTransfers } = chartStatements(name);
+  const pages = transferPages(name, balances);
+  const guarded = ofSchema(schema, ledger);
+  const checkAccountOf = (em: EntityManager, { book, account }: { book: string; account: AccountId }) => {
+    requireSchema(em, schema);
+    requireUuid("book", book, 0);
+    const kind = partsOfAccount(account)?.kind;
+    if (kind !== undefined && accounts.includes(kind)) return;
+    const expected = "the id of an account of this chart, as account() returns it";
+    throw invalidPosting("ACCOUNT_UNKNOWN", 0, `account is ${shown(account)}; expected ${expected}.`);
+  };
   return {
-    ...ofSchema(schema, ledger),
+    ...guarded,
     schema,
-    account: (kind, ownerId, code) => accountId(definition.accounts, kind, ownerId, code, 0),
-    open(tx, accounts) {
+    account: (kind, ownerId, code) => accountId(accounts, kind, ownerId, code, 0),
+    open(tx, toOpen) {
       requireSchema(tx, schema);
-      if (!Array.isArray(accounts)) {
+      if (!Array.isArray(toOpen)) {
         const call = "open(tx, [{ book, kind, ownerId, currency }])";
         throw invalidPosting("ACCOUNTS_NOT_A_LIST", 0, `open takes a list of accounts: ${call}.`);
       }
-      const opened = accounts.map((account, index) => {
+      const opened = toOpen.map((account, index) => {
         checkAccountFields(account, index);
         const { book, kind, ownerId, currency: code } = account;
-        const id = accountId(definition.accounts, kind, ownerId, code, index);
+        const id = accountId(accounts, kind, ownerId, code, index);
         return { lenderId: requireUuid("book", book, index), id, kind, ownerId, currency: currency(code) };
       });
       accountsOfBook.open(tx, opened, new Date());
-      return opened.map(({ id }) => id) as AccountIds<typeof accounts>;
+      return opened.map(({ id }) => id) as AccountIds<typeof toOpen>;
     },
     post(tx, ...postings) {
       requireSchema(tx, schema);
@@ -136,27 +126,64 @@ export function defineChart<const Account extends string, const Kind extends str
         effectiveAt,
       };
       const row = { ...rowOf(undone, wrong.currency), corrects: wrong.id };
-      return insertAll(tx, transfers, [row], translatorOf(wrong))[0]!;
+      return insertAll(tx, transfers, [row], correctionTranslator(wrong))[0]!;
     },
-    async balance(em, { book, account }) {
-      requireSchema(em, schema);
-      const kind = partsOfAccount(account)?.kind;
-      if (kind === undefined || !(definition.accounts as readonly string[]).includes(kind)) {
-        const expected = "the id of an account of this chart, as account() returns it";
-        throw invalidPosting("ACCOUNT_UNKNOWN", 0, `account is ${shown(account)}; expected ${expected}.`);
-      }
-      const bookId = requireUuid("book", book, 0);
-      const [found] = await query<Balance>(em, selectAccountBalance, [bookId, account]);
-      if (found) return found;
-      const message = `The account ${account} was never opened in the book ${bookId}; open it with open().`;
-      throw invalidPosting("ACCOUNT_NOT_OPEN", 0, message);
+    async balance(em, of) {
+      checkAccountOf(em, of);
+      return requireOpen(of, await balances.of(em, of.book, of.account));
     },
-    async transfersOf(em, { book, subject }) {
+    async balanceAt(em, of) {
+      checkAccountOf(em, of);
+      checkTime("at", of.at);
+      return requireOpen(of, await balances.before(em, of.book, of.account, of.at));
+    },
+    async accountStatement(em, of) {
+      checkAccountOf(em, of);
+      if (of.from !== undefined) checkTime("from", of.from);
+      if (of.until !== undefined) checkTime("until", of.until);
+      return requireOpen(of, await pages.ofAccount(em, of));
+    },
+    async transfersOf(em, { book, subject, ...page }) {
       requireSchema(em, schema);
-      const values = [requireUuid("book", book, 0), requireUuid("subject", subject, 0)];
-      return query<ChartTransfer>(em, selectTransfers, values);
+      const about = { book: requireUuid("book", book, 0), subject: requireUuid("subject", subject, 0) };
+      return pages.ofSubject(em, { ...about, ...page });
+    },
+    hold(tx, hold) {
+      requireSchema(tx, schema);
+      const { effectiveAt: _, corrects: __, ...row } = rowOf(hold, checkHold(hold, rules));
+      holds.add(tx, { ...row, expiresAt: hold.expiresAt });
+      return row.id;
+    },
+    async postHold(tx, { book, hold }, part) {
+      requireSchema(tx, schema);
+      const found = await holds.find(tx, requireUuid("book", book, 0), requireUuid("hold", hold, 0));
+      const { amountMinor = found.amountMinor } = part ?? {};
+      checkPart(amountMinor, found.amountMinor);
+      const row = rowOf({ ...found, amountMinor }, found.currency);
+      await holds.end(tx, book, hold, row.id);
+      return insertAll(tx, transfers, [row])[0]!;
+    },
+    async voidHold(tx, { book, hold }) {
+      requireSchema(tx, schema);
+      await holds.end(tx, requireUuid("book", book, 0), requireUuid("hold", hold, 0), null);
+    },
+    async pendingHolds(em, of) {
+      checkAccountOf(em, of);
+      return holds.pending(em, of.book, of.account);
     },
   };
+}
+
+/** Returns what was found about an account. Nothing is found if it was never opened in the book. */
+function requireOpen<Found>({ book, account }: { book: string; account: AccountId }, found: Found | undefined): Found {
+  if (found !== undefined) return found;
+  const message = `The account ${account} was never opened in the book ${book}; open it with open().`;
+  throw invalidPosting("ACCOUNT_NOT_OPEN", 0, message);
+}
+
+function checkTime(field: string, time: unknown): void {
+  if (time instanceof Date && !Number.isNaN(time.getTime())) return;
+  throw invalidPosting("TIME_INVALID", 0, `${field} is ${shown(time)}; expected a valid Date.`);
 }
 
 type LedgerFunction = (em: EntityManager, ...rest: unknown[]) => Promise<unknown>;
@@ -176,7 +203,8 @@ type Row = Parameters<Transfers["values"]>[0][number];
 
 function rowOf(posting: ChartPosting, code: CurrencyCode): Row {
   const now = new Date();
-  const { book, kind, debit, credit, amountMinor, subject = null, memo = "", effectiveAt = now } = posting;
+  const { book, kind, debit, credit, amountMinor, subject = null, memo = "", metadata = null } = posting;
+  const { effectiveAt = now } = posting;
   return {
     id: newId(),
     lenderId: book,
@@ -190,42 +218,13 @@ function rowOf(posting: ChartPosting, code: CurrencyCode): Row {
     memo,
     effectiveAt,
     recordedAt: now,
+    metadata,
   };
 }
 
-function insertAll(tx: Tx, transfers: Transfers, rows: readonly Row[], options?: SendOptions): string[] {
+function insertAll(tx: Tx, transfers: Transfers, rows: readonly Row[], options = minimumTranslator(rows)): string[] {
   if (rows.length > 0) send(tx, ...insertFor(tx, transfers.insert, transfers.values(rows)), options);
   return rows.map(({ id }) => id);
-}
-
-const NAME = /^[a-z][a-z0-9_]{0,39}$/;
-
-function rulesOf({ accounts, kinds }: ChartDefinition): KindRules {
-  if (!Array.isArray(accounts) || accounts.length === 0) throw new InvalidChartError("The chart has no accounts.");
-  if (typeof kinds !== "object" || kinds === null || Object.keys(kinds).length === 0) {
-    throw new InvalidChartError("The chart has no kinds of transfer.");
-  }
-  for (const name of [...accounts, ...Object.keys(kinds)] as unknown[]) {
-    if (typeof name === "string" && NAME.test(name) && name !== "correction") continue;
-    throw new InvalidChartError(
-      `${JSON.stringify(name)} is not a valid name for an account or a kind; expected 1 to 40 characters of a-z, 0-9 ` +
-        `and _, beginning with a letter, and not "correction".`,
-    );
-  }
-  const rules = new Map<string, { debit: readonly string[]; credit: readonly string[] }>();
-  for (const [kind, { debit, credit }] of Object.entries(kinds)) {
-    const rule = { debit: [debit].flat(), credit: [credit].flat() };
-    const unknown = [...rule.debit, ...rule.credit].find((name) => !accounts.includes(name));
-    if (unknown !== undefined || rule.debit.length === 0 || rule.credit.length === 0) {
-      const fault =
-        unknown === undefined
-          ? "needs an account to debit and an account to credit"
-          : `names the unknown account ${JSON.stringify(unknown)}`;
-      throw new InvalidChartError(`The kind ${kind} ${fault}; expected one of ${accounts.join(", ")}.`);
-    }
-    rules.set(kind, rule);
-  }
-  return rules;
 }
 
 function accountId(accounts: readonly string[], kind: string, ownerId: string, code: string, index: number): AccountId {
@@ -242,27 +241,4 @@ function accountId(accounts: readonly string[], kind: string, ownerId: string, c
 function requireUuid(field: string, value: string, index: number): string {
   if (isUuid(value)) return value.toLowerCase();
   throw invalidPosting("ID_INVALID", index, `${field} is ${JSON.stringify(value)}; expected a UUID.`);
-}
-
-function chartStatements(schema: string) {
-  return {
-    selectAccountBalance: statement(
-      statementName(schema, "balance"),
-      `select debit as "debitMinor", credit as "creditMinor", debit - credit as "balanceMinor"
-       from (
-         select (select coalesce(sum(amount_minor), 0)::bigint from ${schema}.transfer
-             where lender_id = $1 and debit_account = $2) as debit,
-           (select coalesce(sum(amount_minor), 0)::bigint from ${schema}.transfer
-             where lender_id = $1 and credit_account = $2) as credit
-         from ${schema}.account where lender_id = $1 and id = $2
-       ) sums`,
-    ),
-    selectTransfers: statement(
-      statementName(schema, "transfers-of-subject"),
-      `select id, lender_id as book, kind, debit_account as debit, credit_account as credit, amount_minor as "amountMinor",
-         currency::text as currency, subject_id as subject, memo, corrects, effective_at as "effectiveAt",
-         recorded_at as "recordedAt"
-       from ${schema}.transfer where lender_id = $1 and subject_id = $2 order by id`,
-    ),
-  };
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await invoicing.extendChain(database.em(), book.id);
 });
 
-const TABLES = ["account", "transfer", "chain_block", "posting_key"];
+const TABLES = ["account", "transfer", "chain_block", "posting_key", "hold", "hold_end"];
 const CHANGES = [
   ["UPDATE", (table: string) => `update general_ledger.${table} set lender_id = lender_id`],
   ["DELETE", (table: string) => `delete from general_ledger.${table}`],
@@ -63,6 +63,9 @@ test.each([
   ["transfer", tables.transfer as unknown as EntitySchema<object>],
   ["chain_block", tables.chainBlock as unknown as EntitySchema<object>],
   ["posting_key", tables.postingKey as unknown as EntitySchema<object>],
+  ["balance_snapshot", tables.balanceSnapshot as unknown as EntitySchema<object>],
+  ["hold", tables.hold as unknown as EntitySchema<object>],
+  ["hold_end", tables.holdEnd as unknown as EntitySchema<object>],
   ["anchor", tables.anchor as unknown as EntitySchema<object>],
 ])("the entity of general_ledger.%s has the columns of the table", async (name, entity) => {
   const { rows } = await database.pool.query<{ name: string; type: string; nullable: boolean }>(
@@ -94,7 +97,10 @@ test("the database of a chart has no table of payment bookings, and its tables c
   expect(rows.map(({ place }) => place)).toEqual([
     "general_ledger.account",
     "general_ledger.anchor",
+    "general_ledger.balance_snapshot",
     "general_ledger.chain_block",
+    "general_ledger.hold",
+    "general_ledger.hold_end",
     "general_ledger.posting_key",
     "general_ledger.transfer",
     "public.collections_migration",

@@ -1,6 +1,11 @@
 import { inSchema, type PackageSchema } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, p } from "@mikro-orm/core";
+import { balanceMigration } from "./balance-migration.ts";
+import type { TransferMetadata } from "./chart.ts";
+import { holdMigration } from "./hold-migration.ts";
+import { metadataMigration } from "./metadata-migration.ts";
+import { minimumMigration } from "./minimum-migration.ts";
 import { correctionMigration, generalMigration, postingKeyMigration } from "./general-migration.ts";
 
 /** The name of the schema of a chart that sets none. `ledger` is the schema of `@collections/bookings`. */
@@ -42,9 +47,11 @@ function makeTables(name: string) {
     schema: name,
     tableName: "transfer",
     indexes: [
-      { name: "transfer_subject", properties: ["lenderId", "subjectId"] },
-      { name: "transfer_debit", properties: ["lenderId", "debitAccount"] },
-      { name: "transfer_credit", properties: ["lenderId", "creditAccount"] },
+      { name: "transfer_subjects", properties: ["lenderId", "subjectId", "id"] },
+      { name: "transfer_debited", properties: ["lenderId", "debitAccount", "writtenIn"] },
+      { name: "transfer_credited", properties: ["lenderId", "creditAccount", "writtenIn"] },
+      { name: "transfer_debit_days", properties: ["lenderId", "debitAccount", "effectiveAt", "id"] },
+      { name: "transfer_credit_days", properties: ["lenderId", "creditAccount", "effectiveAt", "id"] },
       { name: "transfer_corrects", properties: ["lenderId", "corrects"], where: "corrects is not null" },
     ],
     properties: {
@@ -61,6 +68,9 @@ function makeTables(name: string) {
       effectiveAt: p.datetime().columnType("timestamptz"),
       recordedAt: p.datetime().columnType("timestamptz"),
       digest: p.blob(),
+      /** The transaction that inserted the row. PostgreSQL fills it. */
+      writtenIn: p.string().columnType("xid8"),
+      metadata: p.json<TransferMetadata>().strictNullable(),
     },
   });
 
@@ -109,7 +119,61 @@ function makeTables(name: string) {
     },
   });
 
-  return { account, transfer, chainBlock, anchor, postingKey };
+  /** The sums of an account's transfers up to a transaction. They can be taken again at any time. */
+  const balanceSnapshot = defineEntity({
+    name: `GeneralBalanceSnapshot${suffix}`,
+    schema: name,
+    tableName: "balance_snapshot",
+    properties: {
+      lenderId: p.uuid().primary(),
+      account: p.text().primary(),
+      serverId: p.bigint(),
+      coversBefore: p.string().columnType("xid8"),
+      debitMinor: p.decimal().columnType("numeric"),
+      creditMinor: p.decimal().columnType("numeric"),
+      takenAt: p.datetime().columnType("timestamptz"),
+    },
+  });
+
+  /** A transfer that is pending. */
+  const hold = defineEntity({
+    name: `GeneralHold${suffix}`,
+    schema: name,
+    tableName: "hold",
+    indexes: [
+      { name: "hold_debited", properties: ["lenderId", "debitAccount", "expiresAt"] },
+      { name: "hold_credited", properties: ["lenderId", "creditAccount", "expiresAt"] },
+    ],
+    properties: {
+      lenderId: p.uuid().primary(),
+      id: p.uuid().primary(),
+      debitAccount: p.text(),
+      creditAccount: p.text(),
+      amountMinor: p.bigint(),
+      currency: p.character().length(3).$type<CurrencyCode>(),
+      kind: p.text(),
+      subjectId: p.uuid().strictNullable(),
+      memo: p.text(),
+      metadata: p.json<TransferMetadata>().strictNullable(),
+      expiresAt: p.datetime().columnType("timestamptz"),
+      recordedAt: p.datetime().columnType("timestamptz"),
+    },
+  });
+
+  /** The end of a hold by its transfer, or without one if it was voided. */
+  const holdEnd = defineEntity({
+    name: `GeneralHoldEnd${suffix}`,
+    schema: name,
+    tableName: "hold_end",
+    properties: {
+      lenderId: p.uuid().primary(),
+      holdId: p.uuid().primary(),
+      transferId: p.uuid().strictNullable(),
+      recordedAt: p.datetime().columnType("timestamptz"),
+    },
+  });
+
+  return { account, transfer, chainBlock, anchor, postingKey, balanceSnapshot, hold, holdEnd };
 }
 
 /**
@@ -117,18 +181,24 @@ function makeTables(name: string) {
  * no SQL text is renamed when it is sent.
  */
 export function generalSchema(name: string, rules: Pick<PackageSchema, "migrations" | "check">): PackageSchema {
-  const { account, transfer, chainBlock, anchor, postingKey } = generalTables(name);
+  const tables = generalTables(name);
   const { migrations, check } = rules;
   const schema: PackageSchema = {
     name: DEFAULT_SCHEMA,
-    entities: [account, transfer, chainBlock, anchor, postingKey],
+    entities: Object.values(tables),
     migrations: [
       { name: "0001", statements: generalMigration },
       { name: "0002-corrections", statements: correctionMigration },
       { name: "0003-posting-keys", statements: postingKeyMigration },
+      { name: "0004-balances", statements: balanceMigration },
+      { name: "0005-metadata", statements: metadataMigration },
+      { name: "0006-holds", statements: holdMigration },
+      { name: "0007-minimums", statements: minimumMigration },
       ...migrations,
     ],
-    appendOnly: ["account", "transfer", "chain_block", "posting_key"].map((table) => `${DEFAULT_SCHEMA}.${table}`),
+    appendOnly: ["account", "transfer", "chain_block", "posting_key", "hold", "hold_end"].map(
+      (table) => `${DEFAULT_SCHEMA}.${table}`,
+    ),
     exportedAs: "chart.schema",
     ...(check && { check }),
   };

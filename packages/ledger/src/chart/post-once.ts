@@ -45,7 +45,7 @@ export function postingKeys(schema: string): PostingKeys {
 
 /** The default of `effectiveAt` is the time of the call, so it is no part of the content. */
 function hashOf(postings: readonly ChartPosting[]): Buffer {
-  const content = postings.map(({ kind, debit, credit, amountMinor, subject = null, memo = "", effectiveAt }) => [
+  const content = postings.map(({ kind, debit, credit, amountMinor, subject, memo = "", metadata, effectiveAt }) => [
     kind,
     debit,
     credit,
@@ -53,6 +53,17 @@ function hashOf(postings: readonly ChartPosting[]): Buffer {
     subject?.toLowerCase() ?? null,
     memo,
     effectiveAt?.toISOString() ?? null,
+    // Keys that were claimed before postings had metadata keep their hash.
+    ...(metadata ? [inOrder(JSON.parse(JSON.stringify(metadata)))] : []),
   ]);
   return createHash("sha256").update(JSON.stringify(content)).digest();
+}
+
+/** The same JSON in the order of its names, because a repeat may name its fields in another order. */
+function inOrder(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(inOrder);
+  if (typeof json !== "object" || json === null) return json;
+  return Object.entries(json)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => [name, inOrder(value)]);
 }

@@ -1,5 +1,6 @@
 import type { SendOptions } from "@collections/database";
 import { type CurrencyCode, isCurrency } from "@collections/money";
+import type { ChartTransfer } from "./chart.ts";
 import type { KindRules } from "./chart-migrations.ts";
 
 /** The kinds of fault of a posting or an account. */
@@ -7,8 +8,12 @@ export type PostingFault =
   | "ACCOUNTS_NOT_A_LIST"
   | "ACCOUNT_NOT_OPEN"
   | "ALREADY_CORRECTED"
+  | "BELOW_MINIMUM"
   | "CORRECTION_MISMATCH"
   | "FIELD_UNKNOWN"
+  | "HOLD_ENDED"
+  | "HOLD_EXPIRED"
+  | "HOLD_UNKNOWN"
   | "ID_INVALID"
   | "KEY_INVALID"
   | "KEY_REUSED"
@@ -18,12 +23,14 @@ export type PostingFault =
   | "CURRENCY_MISMATCH"
   | "AMOUNT_INVALID"
   | "MEMO_INVALID"
+  | "METADATA_INVALID"
+  | "PAGE_INVALID"
   | "TIME_INVALID";
 
 /**
  * Thrown for a posting that the chart does not allow, for an invalid field of a posting or an account, and for the balance
- * of an account that is not open. No SQL statement was sent, except for `ACCOUNT_NOT_OPEN`, `KEY_REUSED`,
- * `ALREADY_CORRECTED` and `CORRECTION_MISMATCH`: only the database can notice them. The last two fail the transaction.
+ * of an account that is not open. No SQL statement was sent, except for `ACCOUNT_NOT_OPEN`, `KEY_REUSED`, `BELOW_MINIMUM`,
+ * `ALREADY_CORRECTED` and `CORRECTION_MISMATCH`: only the database can notice them. The last three fail the transaction.
  * `index` is the position of the posting in the call, from 0.
  *
  * @example
@@ -106,12 +113,30 @@ const CORRECTION_FAULTS: Readonly<Record<string, PostingFault>> = {
   transfer_correction: "CORRECTION_MISMATCH",
 };
 
+/** Turns the database's rejection of postings that take too much from an account into an error that says which. */
+export function minimumTranslator(
+  postings: readonly { readonly debitAccount: string; readonly creditAccount: string }[],
+): SendOptions {
+  return {
+    translate(error) {
+      if (constraintOf(error) !== "account_minimum") return error;
+      const { message, detail } = error as Error & { readonly detail?: string };
+      const index = postings.findIndex(({ debitAccount, creditAccount }) =>
+        [debitAccount, creditAccount].includes(detail ?? ""),
+      );
+      const text = `Posting ${index}: ${message}; post at most what the account has.`;
+      return new InvalidPostingError("BELOW_MINIMUM", index, text, { cause: error });
+    },
+  };
+}
+
 /** Turns the database's rejection of a correction into an error that says what to do. */
-export function translatorOf(wrong: { readonly id: string }): SendOptions {
+export function correctionTranslator(wrong: ChartTransfer): SendOptions {
+  const ofMinimum = minimumTranslator([{ debitAccount: wrong.credit, creditAccount: wrong.debit }]);
   return {
     translate(error) {
       const code = CORRECTION_FAULTS[constraintOf(error) ?? ""];
-      if (code === undefined) return error;
+      if (code === undefined) return ofMinimum.translate?.(error) ?? error;
       const remedy =
         code === "ALREADY_CORRECTED"
           ? "transfersOf shows its corrections"
@@ -122,11 +147,14 @@ export function translatorOf(wrong: { readonly id: string }): SendOptions {
   };
 }
 
-function constraintOf(error: unknown): string | undefined {
+/** The constraint that rejected a row, as PostgreSQL names it. */
+export function constraintOf(error: unknown): string | undefined {
   return error instanceof Error && "constraint" in error ? String(error.constraint) : undefined;
 }
 
-const POSTING_FIELDS = ["book", "kind", "debit", "credit", "amountMinor", "subject", "memo", "effectiveAt"];
+const SHARED_FIELDS = ["book", "kind", "debit", "credit", "amountMinor", "subject", "memo", "metadata"];
+const POSTING_FIELDS = [...SHARED_FIELDS, "effectiveAt"];
+const HOLD_FIELDS = [...SHARED_FIELDS, "expiresAt"];
 const ACCOUNT_FIELDS = ["book", "kind", "ownerId", "currency"];
 
 /** Rejects a field that is not one of an account to open. */
@@ -152,10 +180,21 @@ export function partsOfAccount(value: unknown): { kind: string; currency: Curren
   return isUuid(owner) && isCurrency(code) && more.length === 0 ? { kind, currency: code } : undefined;
 }
 
+/** Checks a hold against the chart, and returns its currency. */
+export function checkHold(hold: object, rules: KindRules): CurrencyCode {
+  rejectUnknownField(hold, HOLD_FIELDS, "The hold", 0);
+  const { expiresAt, ...posting } = hold as Record<string, unknown>;
+  if (expiresAt instanceof Date && expiresAt.getTime() > Date.now()) return checkPosting(posting, 0, rules);
+  throw new InvalidPostingError("TIME_INVALID", 0, `expiresAt is ${shown(expiresAt)}; expected a Date in the future.`);
+}
+
 /** Checks a posting against the chart, and returns its currency. The caller may be JavaScript, so types are checked too. */
 export function checkPosting(posting: object, index: number, rules: KindRules): CurrencyCode {
   rejectUnknownField(posting, POSTING_FIELDS, `Posting ${index}`, index);
-  const { book, kind, debit, credit, amountMinor, subject, memo, effectiveAt } = posting as Record<string, unknown>;
+  const { book, kind, debit, credit, amountMinor, subject, memo, metadata, effectiveAt } = posting as Record<
+    string,
+    unknown
+  >;
   const fail = (code: PostingFault, message: string): never => {
     throw new InvalidPostingError(code, index, `Posting ${index}: ${message}`);
   };
@@ -204,10 +243,33 @@ export function checkPosting(posting: object, index: number, rules: KindRules): 
       `memo is ${shown(memo)}; expected a text of at most ${MAX_MEMO_CHARS} characters without NUL.`,
     );
   }
+  const metadataFault = faultOfMetadata(metadata);
+  if (metadataFault !== undefined) return fail("METADATA_INVALID", `metadata ${metadataFault}.`);
   if (effectiveAt !== undefined && !(effectiveAt instanceof Date && !Number.isNaN(effectiveAt.getTime()))) {
     return fail("TIME_INVALID", `effectiveAt is ${shown(effectiveAt)}; expected a valid Date.`);
   }
   return code;
+}
+
+const MAX_METADATA_CHARS = 4_000;
+
+function faultOfMetadata(metadata: unknown): string | undefined {
+  if (metadata === undefined || metadata === null) return undefined;
+  if (typeof metadata !== "object" || Array.isArray(metadata))
+    return `is ${shown(metadata)}; expected an object, or null`;
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(metadata);
+  } catch (error) {
+    return `cannot be written as JSON (${(error as Error).message}); expected texts, numbers, booleans, lists and objects`;
+  }
+  if (!json?.startsWith("{")) return `is ${shown(json)} as JSON; expected an object, or null`;
+  if (json.length > MAX_METADATA_CHARS) {
+    return `has ${json.length} characters as JSON; expected at most ${MAX_METADATA_CHARS}`;
+  }
+  // jsonb has no NUL, and PostgreSQL's UTF-8 has no half of a surrogate pair. JSON.stringify writes both as escapes.
+  const escape = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.exec(json);
+  return escape ? "has a text with NUL or with half of a surrogate pair; expected texts without them" : undefined;
 }
 
 export function shown(value: unknown): string {

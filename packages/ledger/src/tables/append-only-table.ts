@@ -36,17 +36,22 @@ export interface AppendOnlyTable<Row> extends DigestedTable {
 
 /**
  * Builds the SQL of an append-only table from its entity. The order of the entity's columns is the order of the parameters
- * of the SQL function `<table>_digest`. Both the trigger and the verification call that function.
+ * of the SQL function `<table>_digest`. Both the trigger and the verification call that function. The columns in `filled`
+ * are filled by PostgreSQL, such as by a default: no INSERT names them, and they are no part of the digest.
  *
  * @example
  * const shipments = appendOnlyTable(ShipmentEntity);
  * send(tx, ...insertFor(tx, shipments.insert, shipments.values([shipment])));
  */
-export function appendOnlyTable<Row extends DigestedRow>(
+export function appendOnlyTable<Row extends DigestedRow, Filled extends Written<Row> = never>(
   entity: EntitySchema<Row>,
-): AppendOnlyTable<ColumnValues<Row, Written<Row>> & { readonly lenderId: string }> {
+  { filled = [] }: { readonly filled?: readonly Filled[] } = {},
+): AppendOnlyTable<ColumnValues<Row, Exclude<Written<Row>, Filled>> & { readonly lenderId: string }> {
   const table = tableOf(entity);
-  const properties = table.properties.filter((property): property is Written<Row> => property !== "digest");
+  const notInserted = new Set<string>(["digest", ...filled]);
+  const properties = table.properties.filter(
+    (property): property is Exclude<Written<Row>, Filled> => !notInserted.has(property),
+  );
   const { schema = "", tableName } = entity.meta;
   const others = properties.filter((property) => property !== "lenderId");
   return {

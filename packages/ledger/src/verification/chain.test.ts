@@ -1,8 +1,8 @@
 import { BEFORE_ALL_IDS, transaction } from "@collections/database";
 import type { EntitySchema } from "@mikro-orm/core";
 import { expect, test } from "vitest";
+import { generalLedger } from "../chart/general-ledger.ts";
 import { DEFAULT_SCHEMA, generalTables } from "../chart/general-schema.ts";
-import { appendOnlyTable } from "../tables/append-only-table.ts";
 import type { ChainBlockColumns } from "../tables/ledger-tables.ts";
 import { invoicing, invoicingDatabase, SampleBook } from "../../tests/invoicing.ts";
 import { chainOf, extendOnce, type Step } from "./chain.ts";
@@ -14,7 +14,7 @@ const chain = chainOf({
   schema: "general_ledger",
   chainBlock: tables.chainBlock as unknown as EntitySchema<ChainBlockColumns>,
   anchor: tables.anchor,
-  chained: [{ noun: "transfer", table: appendOnlyTable(tables.transfer) }],
+  chained: [{ noun: "transfer", table: generalLedger(DEFAULT_SCHEMA, new Map()).transfers }],
 });
 
 /** Verifies a book and returns the problems. Every row must be in the chain, however recent it is. */

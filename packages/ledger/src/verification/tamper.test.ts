@@ -49,6 +49,7 @@ const SMALLEST_CHANGE: Readonly<Record<string, (column: string) => string>> = {
   integer: (column) => `${column} + 1`,
   "timestamp with time zone": (column) => `${column} + interval '1 microsecond'`,
   bytea: (column) => `set_byte(${column}, 31, get_byte(${column}, 31) # 1)`,
+  jsonb: (column) => `coalesce(${column}, '{}') || '{"forged": true}'`,
   "uuid[]": (column) => `${column}[2:]`,
 };
 
@@ -90,7 +91,7 @@ test("verify reports no problem in the unchanged books of a chart", async () => 
 });
 
 const TRANSFER_COLUMNS =
-  "lender_id, id, debit_account, credit_account, amount_minor, currency, kind, subject_id, corrects, memo, effective_at, recorded_at, digest";
+  "lender_id, id, debit_account, credit_account, amount_minor, currency, kind, subject_id, corrects, memo, effective_at, recorded_at, metadata, digest";
 
 test.each(TRANSFER_COLUMNS.split(", "))(
   "verify finds the smallest change of a chart's transfer in the column %s",

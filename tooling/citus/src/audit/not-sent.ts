@@ -34,6 +34,7 @@ function reasonNotSent(name: string, names: ReadonlySet<string>): string | undef
 }
 
 const NOT_SENT: ReadonlyMap<string, string> = new Map([
+  ["ledger.growing-books", "on a cluster, ledger.lenders-on-cluster is sent instead"],
   ["lenders.keys-by-id", "on a cluster, lenders.lenders-of-keys and then lenders.key-of-lender are sent instead"],
   ["lenders.signing-keys", "on a cluster, lenders.signing-keys-of-lender is sent instead"],
 ]);
