@@ -38,7 +38,8 @@ export const minimumMigration: readonly string[] = [
      if balance - held < minimum_minor then
        raise exception 'the account % would have % minor units%, and its minimum is %', of_account, balance - held,
          case when held > 0 then ' beside the ' || held || ' that are held' else '' end, minimum_minor
-         using errcode = 'check_violation', constraint = 'account_minimum', detail = of_account;
+         using errcode = 'check_violation', constraint = 'account_minimum', detail = of_account,
+           column = case normal_side when 'credit' then 'debit_account' else 'credit_account' end;
      end if;
    end
    $$`,

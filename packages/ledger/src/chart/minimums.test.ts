@@ -26,8 +26,8 @@ describe("an account with a minimum", () => {
     await expect(refused).rejects.toMatchObject({
       name: "InvalidPostingError",
       code: "BELOW_MINIMUM",
-      index: 0,
-      message: `Posting 0: the account ${book.escrow} would have -998999 minor units, and its minimum is 0; post at most what the account has.`,
+      index: 1,
+      message: `Posting 1: the account ${book.escrow} would have -998999 minor units, and its minimum is 0; post at most what the account has.`,
     });
     await book.post(book.posting("release", 1_000n));
     expect(await book.balanceMinor(book.escrow)).toBe(0n);

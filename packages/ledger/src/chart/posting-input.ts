@@ -120,10 +120,9 @@ export function minimumTranslator(
   return {
     translate(error) {
       if (constraintOf(error) !== "account_minimum") return error;
-      const { message, detail } = error as Error & { readonly detail?: string };
-      const index = postings.findIndex(({ debitAccount, creditAccount }) =>
-        [debitAccount, creditAccount].includes(detail ?? ""),
-      );
+      const { message, detail: account, column } = error as Error & { detail?: string; column?: string };
+      const side = column === "debit_account" ? "debitAccount" : "creditAccount";
+      const index = postings.findIndex((posting) => posting[side] === account);
       const text = `Posting ${index}: ${message}; post at most what the account has.`;
       return new InvalidPostingError("BELOW_MINIMUM", index, text, { cause: error });
     },
