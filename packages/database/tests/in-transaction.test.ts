@@ -88,7 +88,7 @@ test.each<[string, (tx: Tx) => void | Promise<void>]>([
   expect(await rowsOfCart()).toBe(3);
 });
 
-test("inTransaction closes a connection that was lost, so that the next one works", async () => {
+test("inTransaction closes a lost connection, so that the next one works", async () => {
   const lost = inTransaction(database, pool, async (tx, client) => {
     await bill(tx);
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");

@@ -53,13 +53,13 @@ describe("the statement of an account", () => {
     expect(next).toBeUndefined();
   });
 
-  test("begins with the balance before its first time, and ends before its last", async () => {
+  test("begins with the balance before `from`, and ends before `until`", async () => {
     expect(await rows({ from: day(2), until: day(3) })).toEqual([-1_000n, [[-20n, -1_020n]], -1_020n]);
     expect(await rows({ from: day(4) })).toEqual([-820n, [], -820n]);
     expect(await rows({ until: day(1) })).toEqual([0n, [], 0n]);
   });
 
-  test("is the same in pages of each size, also for transfers of the same time", async () => {
+  test("is the same in pages of each size", async () => {
     for (const limit of [1, 2, 3, 4]) {
       const found: bigint[] = [];
       let after: string | undefined;

@@ -50,7 +50,7 @@ async function extendUntilCovered(creditMinor: string): Promise<void> {
 }
 
 describe("a snapshot of a balance", () => {
-  test("is taken with the chain, of accounts with many transfers since the last", async () => {
+  test("is taken with the chain after 200 further transfers", async () => {
     await deposit(199);
     await extend();
     expect(await snapshots()).toEqual([]);
@@ -70,7 +70,7 @@ describe("a snapshot of a balance", () => {
     expect(await verify()).toMatchObject({ ok: true, problems: [] });
   });
 
-  test("does not cover a transaction that is still open, whose transfers count when they are committed", async () => {
+  test("leaves open transactions to the sum, which counts them once committed", async () => {
     const [posted, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const open = transaction(database.em(), async (tx) => {
       marketplace.post(tx, book.posting("deposit", 1_000n));

@@ -73,8 +73,8 @@ export interface ChartPosting<Kind extends string = string> {
    */
   readonly memo?: string;
   /**
-   * What your application adds for its own use: JSON of at most 4,000 characters. It is hashed with the transfer, and like
-   * the memo it can never be changed or erased. The ledger does not interpret it. Default: null.
+   * JSON of at most 4,000 characters, which the ledger does not interpret. It is hashed with the transfer, and like the memo
+   * it can never be changed or erased. Default: null.
    */
   readonly metadata?: TransferMetadata | null;
   /** When the change that the transfer records happened. Default: now. */

@@ -94,7 +94,7 @@ describe("a hold", () => {
     await voidHold(id);
   });
 
-  test("ends once, also if it is posted and voided at the same time", async () => {
+  test("ends once if it is posted and voided at once", async () => {
     const id = await hold(600n);
     const ends = Array.from({ length: 10 }, (_, index) => (index % 2 ? voidHold(id) : postHold(id)));
     const outcomes = await Promise.allSettled(ends);
@@ -104,7 +104,7 @@ describe("a hold", () => {
     expect((await balance()).heldDebitMinor).toBe(0n);
   });
 
-  test("and many others at the same time never hold more than the account has", async () => {
+  test("beside many others holds no more than the account has", async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => hold(150n)));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(6);
     expect((await balance()).heldDebitMinor).toBe(900n);

@@ -100,7 +100,7 @@ describe("an account with a minimum", () => {
     await expect(repeatable).rejects.toThrow("needs the isolation level READ COMMITTED, not REPEATABLE READ");
   });
 
-  test("is reported by verify if it is below, although the trigger was off", async () => {
+  test("is reported by verify if the trigger was off", async () => {
     expect(await marketplace.verify(database.em(), { book: book.id })).toMatchObject({ ok: true });
     const [id] = await book.post(book.posting("release", 1_000n));
     await withoutTriggers(database.pool, (client) =>
@@ -132,7 +132,7 @@ describe("the minimums of a chart", () => {
       version,
     });
 
-  test("come with a new version, which is refused while an account is below, and go with the next", async () => {
+  test("come with a new version unless an account is below them", async () => {
     const at = directUrl((await emptyDatabase()).url);
     await migrate({ url: at, schemas: [before.schema] });
     await using stack = new AsyncDisposableStack();

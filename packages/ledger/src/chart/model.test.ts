@@ -55,9 +55,9 @@ async function endAllConnections(): Promise<void> {
   );
 }
 
-/** What the books of one marketplace must be. */
+/** The books of one marketplace as they must be. */
 class Model {
-  /** What each account has in the sense of its normal side. */
+  /** The balance of each account in the sense of its normal side. */
   readonly has = new Map<string, bigint>();
   readonly holds = new Map<string, bigint>();
   readonly #book: MarketBook;
