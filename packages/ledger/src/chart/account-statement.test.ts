@@ -80,6 +80,11 @@ describe("the statement of an account", () => {
     expect(second).toMatchObject({ openingMinor: -1_020n, closingMinor: -820n });
   });
 
+  test("refuses the next of another account", async () => {
+    const { next } = await statementOf({ account: book.bank, limit: 1 });
+    await expect(statementOf({ after: next! })).rejects.toMatchObject({ code: "PAGE_INVALID" });
+  });
+
   test.each<[string, object, string]>([
     ["a limit of 0", { limit: 0 }, "PAGE_INVALID"],
     ["a limit of 1,001", { limit: 1_001 }, "PAGE_INVALID"],

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import { statementName } from "../tables/statement-name.ts";
 import type { Balances } from "./balances.ts";
@@ -27,7 +28,7 @@ export function transferPages(schema: string, balances: Balances): TransferPages
     async ofAccount(em, of) {
       const { book, account, until, after, limit = 100 } = of;
       checkLimit(limit, MAX_PAGE);
-      const start = after === undefined ? await openingAt(em, of) : readCursor(after);
+      const start = after === undefined ? await openingAt(em, of) : readCursor(after, of);
       if (start === undefined) return undefined;
       const { micros, id, balanceMinor } = start;
       const values = [book, account, micros, id, until === undefined ? null : microsOf(until), limit + 1];
@@ -40,7 +41,7 @@ export function transferPages(schema: string, balances: Balances): TransferPages
         return { ...transfer, changeMinor, balanceMinor: closingMinor };
       });
       const last = rows.length > limit ? rows[limit - 1] : undefined;
-      const next = last && writeCursor({ micros: last.micros.toString(), id: last.id, balanceMinor: closingMinor });
+      const next = last && writeCursor({ micros: last.micros.toString(), id: last.id, balanceMinor: closingMinor }, of);
       return { openingMinor: balanceMinor, entries, closingMinor, next };
     },
     async ofSubject(em, { book, subject, after, limit }) {
@@ -85,17 +86,27 @@ function microsOf(time: Date): string {
   return (BigInt(time.getTime()) * 1_000n).toString();
 }
 
-function writeCursor({ micros, id, balanceMinor }: Place): string {
-  return Buffer.from(`${micros},${id},${balanceMinor}`).toString("base64url");
+/** The account is in the cursor, because the balance of another one would be wrong. */
+function writeCursor({ micros, id, balanceMinor }: Place, of: AccountStatementQuery): string {
+  return Buffer.from([micros, id, balanceMinor, markOf(of)].join()).toString("base64url");
 }
 
-function readCursor(after: unknown): Place {
+function markOf({ book, account }: AccountStatementQuery): string {
+  return createHash("sha256").update(`${book.toLowerCase()} ${account}`).digest("hex").slice(0, 16);
+}
+
+function readCursor(after: unknown, of: AccountStatementQuery): Place {
   const text = typeof after === "string" ? Buffer.from(after, "base64url").toString() : "";
-  const [micros = "", id, balance = "", ...more] = text.split(",");
-  if (/^-?\d{1,18}$/.test(micros) && isUuid(id) && /^-?\d{1,38}$/.test(balance) && more.length === 0) {
+  const [micros = "", id, balance = "", mark, ...more] = text.split(",");
+  const isPlace = /^-?\d{1,18}$/.test(micros) && isUuid(id) && /^-?\d{1,38}$/.test(balance);
+  if (isPlace && mark === markOf(of) && more.length === 0) {
     return { micros, id, balanceMinor: BigInt(balance) };
   }
-  throw invalidPosting("PAGE_INVALID", 0, `after is ${shown(after)}; expected the next of the page before.`);
+  throw invalidPosting(
+    "PAGE_INVALID",
+    0,
+    `after is ${shown(after)}; expected the next of the page before, of this account.`,
+  );
 }
 
 function checkLimit(limit: unknown, most: number): void {
