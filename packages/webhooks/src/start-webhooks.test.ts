@@ -184,6 +184,7 @@ describe("startWebhooks", () => {
     ],
     ["suspension", { suspension: { suspendAfter: 20 } }, "expected { suspendAfter, probeIntervalMs }"],
     ["headerprefix", { headerprefix: "X-Acme-" }, "is unknown; the options are database, outbound, signingKeyOf"],
+    ["standardHeaders", { standardHeaders: "yes" }, "expected true or false"],
     ["userAgent", { userAgent: "Acme\r\nX-Evil: 1" }, "expected visible ASCII characters"],
   ])("rejects a wrong option %s, and starts nothing: %o", async (option, change, message) => {
     const rejected = startWebhooks({ ...valid, ...change } as WebhooksOptions);
@@ -221,7 +222,11 @@ async function opened(url: string, works: boolean) {
 test("startWebhooks sends events with the host's header prefix and user agent", async () => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);
-  await using _running = await start({ headerPrefix: "X-Acme-", userAgent: "Acme-Webhooks/2" });
+  await using _running = await start({
+    headerPrefix: "X-Acme-",
+    userAgent: "Acme-Webhooks/2",
+    standardHeaders: true,
+  });
   await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
   await receiver.arrived(1);
   const { headers, body, path } = receiver.received[0]!;
@@ -235,6 +240,7 @@ test("startWebhooks sends events with the host's header prefix and user agent", 
     "x-acme-timestamp",
   ]);
   expect(headers["user-agent"]).toBe("Acme-Webhooks/2");
+  expect(headers["webhook-id"]).toBe(headers["x-acme-delivery"]);
   const timestamp = headers["x-acme-timestamp"] as string;
   const signature = sign({ method: "POST", path, timestamp, body, secret: SECRET });
   expect(headers["x-acme-signature"]).toBe(signature);

@@ -107,6 +107,7 @@ function proberOf(options: WebhooksOptions, log: Log): Prober {
       now,
       headerPrefix: options.headerPrefix,
       userAgent: options.userAgent,
+      standardHeaders: options.standardHeaders,
     },
     pingOf,
     probeIntervalMs: suspension?.probeIntervalMs ?? DEFAULT_PROBE_INTERVAL_MS,

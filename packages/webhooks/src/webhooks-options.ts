@@ -65,6 +65,7 @@ const OPTIONS: Readonly<Record<keyof WebhooksOptions, true>> = {
   sendAlert: true,
   headerPrefix: true,
   userAgent: true,
+  standardHeaders: true,
   ladder: true,
   suspension: true,
   timeoutMs: true,
@@ -120,6 +121,8 @@ export function checkOptions(options: WebhooksOptions): void {
     "{ suspendAfter, probeIntervalMs }, both whole numbers from 1, and perhaps minDurationMs, a whole number from 0",
   );
   check("headerPrefix", isAbsentOr(given.headerPrefix, HEADER_PREFIX), "letters, digits and hyphens, such as X-Acme-");
+  const { standardHeaders } = given;
+  check("standardHeaders", standardHeaders === undefined || typeof standardHeaders === "boolean", "true or false");
   check("userAgent", isAbsentOr(given.userAgent, USER_AGENT), "visible ASCII characters, such as Acme-Webhooks/1.0");
 }
 

@@ -170,6 +170,7 @@ function laneMaker(options: DispatcherOptions, log: Log, abort: AbortSignal): (l
       now,
       headerPrefix: options.headerPrefix,
       userAgent: options.userAgent,
+      standardHeaders: options.standardHeaders,
     },
     leaseBeyondTimeoutMs: options.leaseBeyondTimeoutMs,
     slots: createSlots(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),

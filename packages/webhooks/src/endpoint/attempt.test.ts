@@ -1,12 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { createOutbound } from "@collections/outbound";
 import { newId, publicId } from "@collections/database";
-import { checkTimestamp, verify } from "@collections/signing";
+import { checkTimestamp, signingKey, verify } from "@collections/signing";
+import { Webhook } from "standardwebhooks";
 import { afterAll, describe, expect, test } from "vitest";
-import { type AttemptToMake, type WebhookSender, makeAttempt } from "./attempt.ts";
+import { type AttemptToMake, makeAttempt, type WebhookBrand, type WebhookSender } from "./attempt.ts";
+import type { WebhookKey } from "./webhook-key.ts";
 import { openReceiver } from "../../tests/receiver.ts";
 import { KEY_ID, SECRET } from "../../tests/trial.ts";
 
@@ -62,6 +65,68 @@ describe("the request of an attempt", () => {
       expect(verify({ method: "POST", path: seen, timestamp, body, secret: SECRET, signature })).toBe(true);
     },
   );
+});
+
+describe("the headers of Standard Webhooks", () => {
+  const BYTES = randomBytes(24);
+  const OLD = randomBytes(32).toString("hex");
+
+  async function received(key: WebhookKey, brand: WebhookBrand = { standardHeaders: true }) {
+    await using receiver = await openReceiver();
+    await makeAttempt({ ...sender, ...brand, signingKeyOf: () => key }, attemptTo(receiver.url));
+    return receiver.received[0]!;
+  }
+
+  test.each<[string, WebhookKey["secret"], string]>([
+    ["text", SECRET, Buffer.from(SECRET).toString("base64")],
+    ["prepared secret", signingKey(SECRET), Buffer.from(SECRET).toString("base64")],
+    ["secret in their own form", `whsec_${BYTES.toString("base64")}`, BYTES.toString("base64")],
+  ])("are verified by the receivers' library with a %s", async (_, secret, base64) => {
+    const { body: sent, headers } = await received({ keyId: KEY_ID, secret });
+    expect(new Webhook(base64).verify(sent, headers as Record<string, string>)).toEqual(JSON.parse(body));
+    expect(headers["webhook-id"]).toBe(headers["x-service-delivery"]);
+    expect(() => new Webhook(base64).verify(`${sent} `, headers as Record<string, string>)).toThrow("signature");
+  });
+
+  test("have a signature of each key while one retires", async () => {
+    const { body: sent, headers } = await received({
+      keyId: KEY_ID,
+      secret: SECRET,
+      retiring: { keyId: "wk_old", secret: OLD },
+    });
+    for (const secret of [SECRET, OLD]) {
+      const library = new Webhook(Buffer.from(secret).toString("base64"));
+      expect(library.verify(sent, headers as Record<string, string>)).toEqual(JSON.parse(body));
+    }
+  });
+
+  test("are not sent unless the host wants them", async () => {
+    const { headers } = await received({ keyId: KEY_ID, secret: SECRET }, {});
+    expect(Object.keys(headers).filter((name) => name.startsWith("webhook-"))).toEqual([]);
+  });
+});
+
+describe("a key that retires", () => {
+  test("signs beside the new one, under its own id", async () => {
+    await using receiver = await openReceiver();
+    const retiring = { keyId: "wk_old", secret: randomBytes(32).toString("hex") };
+    const signingKeyOf = () => ({ keyId: KEY_ID, secret: SECRET, retiring });
+    await makeAttempt({ ...sender, headerPrefix: "X-Acme-", signingKeyOf }, attemptTo(receiver.url));
+    const { path, headers, body: sent } = receiver.received[0]!;
+    const request = { method: "POST", path, timestamp: String(headers["x-acme-timestamp"]), body: sent };
+    const of = (secret: string, name: string) => verify({ ...request, secret, signature: String(headers[name]) });
+    expect(headers).toMatchObject({ "x-acme-key-id": KEY_ID, "x-acme-retiring-key-id": "wk_old" });
+    expect(of(SECRET, "x-acme-signature")).toBe(true);
+    expect(of(retiring.secret, "x-acme-retiring-signature")).toBe(true);
+  });
+
+  test("is checked as the new one is, before a request is sent", async () => {
+    await using receiver = await openReceiver();
+    const signingKeyOf = () => ({ keyId: KEY_ID, secret: SECRET, retiring: { keyId: "wk_old", secret: "short" } });
+    const attempt = makeAttempt({ ...sender, signingKeyOf }, attemptTo(receiver.url));
+    await expect(attempt).rejects.toMatchObject({ code: "SECRET_TOO_SHORT" });
+    expect(receiver.received).toEqual([]);
+  });
 });
 
 describe("makeAttempt returns delivered", () => {

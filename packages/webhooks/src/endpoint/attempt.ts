@@ -1,6 +1,7 @@
+import { createHmac, type KeyObject } from "node:crypto";
 import { describeFailure, type FailureReason, type Outbound, type OutboundAnswer } from "@collections/outbound";
 import { publicId } from "@collections/database";
-import { HEADERS, sign } from "@collections/signing";
+import { HEADERS, type Secret, sign } from "@collections/signing";
 import { type OfTenant, tenantIdOf } from "./old-names.ts";
 import { checkKey, type WebhookKey } from "./webhook-key.ts";
 
@@ -20,6 +21,11 @@ export interface WebhookBrand {
   readonly headerPrefix?: string | undefined;
   /** Default: `Webhooks/1.0`. */
   readonly userAgent?: string | undefined;
+  /**
+   * Also sends the headers of Standard Webhooks, which the receiver's libraries verify: `webhook-id`, `webhook-timestamp` and
+   * `webhook-signature`. Default: false.
+   */
+  readonly standardHeaders?: boolean | undefined;
 }
 
 /** Everything that is needed to send signed requests to callbacks. */
@@ -135,7 +141,7 @@ async function keyOf(sender: Pick<WebhookSender, "signingKeyOf">, attempt: Attem
 }
 
 function signedHeaders(
-  { headerPrefix = DEFAULT_HEADER_PREFIX, userAgent = DEFAULT_USER_AGENT }: WebhookBrand,
+  { headerPrefix = DEFAULT_HEADER_PREFIX, userAgent = DEFAULT_USER_AGENT, standardHeaders = false }: WebhookBrand,
   attempt: AttemptToMake,
   key: WebhookKey,
   at: Date,
@@ -145,6 +151,8 @@ function signedHeaders(
   // The signature covers the path as the URL parser writes it, because the request line contains this path. `outbound`
   // refuses a URL that cannot be parsed.
   const path = URL.parse(attempt.url)?.pathname ?? "/";
+  const signatureBy = ({ secret }: WebhookKey) => sign({ method: "POST", path, timestamp, body: attempt.body, secret });
+  const { retiring } = key;
   return {
     "Content-Type": "application/json",
     Accept: "application/json",
@@ -155,9 +163,39 @@ function signedHeaders(
     [names.attempt]: String(attempt.number),
     [names.keyId]: key.keyId,
     [names.timestamp]: timestamp,
-    [names.signature]: sign({ method: "POST", path, timestamp, body: attempt.body, secret: key.secret }),
+    [names.signature]: signatureBy(key),
+    ...(retiring && {
+      [`${headerPrefix}Retiring-Key-Id`]: retiring.keyId,
+      [`${headerPrefix}Retiring-Signature`]: signatureBy(retiring),
+    }),
     ...(attempt.replay === true && { [names.replay]: "true" }),
+    ...(standardHeaders && standardHeadersOf(attempt, retiring ? [key, retiring] : [key], at)),
   };
+}
+
+/** The headers of Standard Webhooks 1. Each key makes one signature. */
+function standardHeadersOf(
+  { eventId, body }: AttemptToMake,
+  keys: readonly WebhookKey[],
+  at: Date,
+): Record<string, string> {
+  const id = publicId("evt", eventId);
+  const seconds = String(Math.floor(at.getTime() / 1_000));
+  const signatures = keys.map(({ secret }) => {
+    const hmac = createHmac("sha256", standardKey(secret));
+    return `v1,${hmac.update(`${id}.${seconds}.${body}`).digest("base64")}`;
+  });
+  return { "webhook-id": id, "webhook-timestamp": seconds, "webhook-signature": signatures.join(" ") };
+}
+
+const STANDARD_PREFIX = "whsec_";
+
+/** The bytes of the key: what follows `whsec_`, decoded from base64; otherwise the UTF-8 of the secret. */
+function standardKey(secret: Secret): Buffer | KeyObject {
+  if (typeof secret !== "string") return secret as unknown as KeyObject;
+  return secret.startsWith(STANDARD_PREFIX)
+    ? Buffer.from(secret.slice(STANDARD_PREFIX.length), "base64")
+    : Buffer.from(secret);
 }
 
 type HeaderNames = Readonly<Record<keyof typeof HEADERS, string>>;

@@ -6,6 +6,11 @@ import type { Secret } from "@collections/signing";
 export interface WebhookKey {
   readonly keyId: string;
   readonly secret: Secret;
+  /**
+   * The key before this one, while a receiver may still verify with it: each request then has a second signature, by this key.
+   * Default: none.
+   */
+  readonly retiring?: Omit<WebhookKey, "retiring"> | undefined;
 }
 
 /** The kinds of fault of a signing key. */
@@ -54,6 +59,12 @@ export interface KeyOwner {
 
 /** Checks the signing key of an endpoint. The length of a prepared secret is unknown, so only texts are measured. */
 export function checkKey(key: WebhookKey, owner: KeyOwner): void {
+  checkOne(key, owner);
+  const { retiring } = key;
+  if (retiring !== undefined) checkOne(retiring, owner);
+}
+
+function checkOne(key: WebhookKey, owner: KeyOwner): void {
   const { keyId, secret } = (key ?? {}) as { readonly keyId?: unknown; readonly secret?: unknown };
   if (typeof keyId !== "string" || !KEY_ID.test(keyId)) {
     throw new InvalidWebhookKeyError(
