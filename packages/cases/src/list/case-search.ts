@@ -49,3 +49,8 @@ export function uniqueOf(statuses: readonly CaseStatus[] | undefined): readonly 
 export function wordsOf(text: string): readonly string[] {
   return text.split(/\s+/u).filter((word) => word !== "");
 }
+
+/** Returns whether a search has a text and another filter. */
+export function hasTextAndMore({ text, ...others }: CaseSearch): boolean {
+  return text !== undefined && Object.values(others).some((filter) => filter !== undefined);
+}

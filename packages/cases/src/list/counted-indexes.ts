@@ -1,6 +1,6 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import type { CaseStatus } from "../case/case-status.ts";
-import { type CaseSearch, uniqueOf, wordsOf } from "./case-search.ts";
+import { type CaseSearch, hasTextAndMore, uniqueOf, wordsOf } from "./case-search.ts";
 import { endsWith, namedLike, rowsOf, searchIn } from "./found-rows.ts";
 import { STATUSES_SET_BY_PAYMENTS } from "./rare-status.ts";
 import { INDEXED_STATUSES } from "./search-state.ts";
@@ -73,8 +73,9 @@ function indexesOf(search: CaseSearch, isFirst: boolean): readonly IndexToCount[
       found.push({ ...INDEXES.status, counted: [ofIndexed, others], values: [ofIndexed, others], most });
     }
   }
-  // To count a common name, PostgreSQL reads all its keys. Later pages of such a name are found in the order of ids.
-  if (text !== undefined && isFirst) {
+  // To count a common name, PostgreSQL reads all its keys. Later pages of such a name are found in the order of ids, and so is
+  // the first page of a text alone.
+  if (text !== undefined && isFirst && hasTextAndMore(search)) {
     found.push({ ...INDEXES.words, counted: [text, wordsOf(text)], values: [], most: MOST_NAMED });
   }
   return found;

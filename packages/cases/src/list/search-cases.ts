@@ -1,5 +1,5 @@
 import { type EntityManager, query, readSnapshot, statement } from "@collections/database";
-import { type CaseSearch, filterOf } from "./case-search.ts";
+import { type CaseSearch, filterOf, hasTextAndMore } from "./case-search.ts";
 import { fewestOf } from "./counted-indexes.ts";
 import {
   endsWith,
@@ -43,12 +43,14 @@ export async function searchCases(
   search: CaseSearch,
   { after, limit }: CasesAfter,
 ): Promise<FoundCases> {
+  // For example, no field partner has a new case.
+  if (groupsOf(search).length === 0) return { cases: [], searchedTo: undefined };
   const { source, all, key = null } = sourceOf(search);
   const values = [lenderId, after, key, limit, ...filterOf(search)];
   // All queries must see the same rows. Otherwise a row that is removed from the source in between would move the end of
   // the search beyond the last row that the first query has read.
   return readSnapshot(em, async (tx) => {
-    if (search.text !== undefined) await query(tx, raiseMemory, []);
+    if (hasTextAndMore(search)) await query(tx, raiseMemory, []);
     const few = await fewestOf(tx, { lenderId, after }, search);
     if (few) {
       const cases = await query<FoundCase>(tx, few.select, [...values.with(2, null), ...few.values]);
@@ -67,7 +69,8 @@ export async function searchCases(
 
 /**
  * Lets PostgreSQL remember each case with the letters of a common name: 15 MB for a million cases. With the default of 4 MB, it
- * remembers only blocks of cases, and computes the letters of each case in them again, which takes many seconds.
+ * remembers only blocks of cases, and computes the letters of each case in them again, which takes many seconds. A search by
+ * a text alone reads few names by their letters.
  */
 const raiseMemory = statement("cases.search-memory", "select set_config('work_mem', '64MB', true)");
 

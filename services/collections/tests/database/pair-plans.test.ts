@@ -96,6 +96,15 @@ test.each(COMMON)("a search for cases that are %s fills its page", (title) => {
   expect(found.get(title)).toHaveLength(PAGE_SIZE);
 });
 
+test("no field partner has a new case, so a search for one sends no query", async () => {
+  const queries = await queriesDuring(async () => {
+    const page = { after: BEFORE_ALL_IDS, limit: PAGE_SIZE };
+    const search: CaseSearch = { statuses: ["new"], holderId: HOLDER };
+    expect(await searchCases(database.em(), LENDER, search, page)).toEqual({ cases: [], searchedTo: undefined });
+  });
+  expect(queries).toEqual([]);
+});
+
 test("a search for a name gets memory before it reads names", async () => {
   const queries = await queriesDuring(async () => {
     const page = { after: BEFORE_ALL_IDS, limit: PAGE_SIZE };
