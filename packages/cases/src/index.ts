@@ -157,7 +157,8 @@ export {
 } from "./visit/promise-outcome.ts";
 export type { PromiseState, PromiseToPay } from "./visit/promise-to-pay.ts";
 export type { CaseSearch } from "./list/case-search.ts";
-export { type FoundCase, type FoundCases, searchCases } from "./list/search-cases.ts";
+export type { FoundCase } from "./list/found-rows.ts";
+export { type FoundCases, searchCases } from "./list/search-cases.ts";
 export {
   caseById,
   caseByLoan,

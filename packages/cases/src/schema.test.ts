@@ -4,7 +4,8 @@ import { afterAll, expect, test } from "vitest";
 import { CASE_STATUSES, CLOSE_REASONS } from "./case/case-status.ts";
 import { exampleCase } from "../tests/example-case.ts";
 import { lockCurrent, lockFree, lockImported } from "./case/lock-cases.ts";
-import { selectOfText, selectPromisedByDay, SOURCES, STATES } from "./list/search-cases.ts";
+import { INDEXES } from "./list/counted-indexes.ts";
+import { selectOfText, selectPromisedByDay, SOURCES } from "./list/search-cases.ts";
 import { selectCounts } from "./visit/day-counts.ts";
 import { selectHistory } from "./visit/loan-history.ts";
 import { PROMISE_STATES } from "./visit/promise-to-pay.ts";
@@ -37,16 +38,39 @@ test.each([
   { ...SOURCES.lender.select, finds: /collection_case_pkey.*\n *Index Cond: \(\(lender_id = .*id > / },
   { ...SOURCES.holder.select, finds: /collection_case_assigned_field_partner_id_id_idx/ },
   { ...SOURCES.unassigned.select, finds: /case_unassigned/ },
+  {
+    ...SOURCES.groups.select,
+    finds: /search_state_of_group .*\n *Index Cond: \(\(lender_id = .*status_group = .*case_id > /,
+  },
+  {
+    ...SOURCES.bands.select,
+    finds: /search_state_of_group_and_dpd .*\n *Index Cond: \(\(lender_id = .*status_group = .*dpd_band = /,
+  },
   { ...SOURCES.branch.select, finds: /case_of_branch/ },
   { ...SOURCES.postalCode.select, finds: /case_of_postal_code/ },
-  { ...STATES.status.count, finds: /search_state_of_status.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
-  { ...STATES.status.select, finds: /search_state_of_status.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
-  { ...STATES.status.count, finds: /rare_case_pkey.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
-  { ...STATES.status.select, finds: /rare_case_pkey.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
-  { ...STATES.visit.count, finds: /search_state_of_visit.*\n *Index Cond: \(\(lender_id = .*visited_at < / },
-  { ...STATES.visit.select, finds: /search_state_of_visit.*\n *Index Cond: \(\(lender_id = .*visited_at < / },
-  { ...STATES.dpd.count, finds: /search_state_of_dpd.*\n *Index Cond: \(\(lender_id = .*dpd_band >= / },
-  { ...STATES.dpd.select, finds: /search_state_of_dpd.*\n *Index Cond: \(\(lender_id = .*dpd_band >= / },
+  ...[
+    {
+      index: INDEXES.status,
+      finds: /search_state_of_group .*\n *Index Cond: \(\(lender_id = .*status_group = .*case_id > /,
+    },
+    { index: INDEXES.status, finds: /rare_case_pkey.*\n *Index Cond: \(\(lender_id = .*status = .*case_id > / },
+    {
+      index: INDEXES.groupAndDpd,
+      finds: /search_state_of_group_and_dpd .*\n *Index Cond: \(\(lender_id = .*status_group = .*dpd_band >= /,
+    },
+    {
+      index: INDEXES.groupAndVisit,
+      finds: /search_state_of_group_and_visit .*\n *Index Cond: \(\(lender_id = .*status_group = .*visited_at < /,
+    },
+    {
+      index: INDEXES.dpdAndVisit,
+      finds: /search_state_of_dpd_and_visit .*\n *Index Cond: \(\(lender_id = .*dpd_band = .*visited_at < /,
+    },
+    { index: INDEXES.words, finds: /case_of_folded_name(.|\n)*case_of_loan_end/ },
+  ].flatMap(({ index: { count, select }, finds }) => [
+    { ...count, finds },
+    { ...select, finds },
+  ]),
   {
     ...selectOfText,
     finds: /collection_case_pkey(.|\n)*One-Time Filter.*InitPlan(.|\n)*case_of_folded_name(.|\n)*case_of_loan_end/,

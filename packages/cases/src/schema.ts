@@ -11,6 +11,7 @@ import { foldedNamesMigration } from "./migrations/0016-folded-names.ts";
 import { searchStatesMigration } from "./migrations/0018-search-states.ts";
 import { rareStatusesMigration } from "./migrations/0019-rare-statuses.ts";
 import { visitTimesMigration } from "./migrations/0020-visit-times.ts";
+import { statusGroupsMigration } from "./migrations/0021-status-groups.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
 import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
@@ -291,6 +292,7 @@ export const casesSchema: PackageSchema = {
     { name: "0018-search-states", statements: searchStatesMigration },
     { name: "0019-rare-statuses", statements: rareStatusesMigration },
     { name: "0020-visit-times", statements: visitTimesMigration },
+    { name: "0021-status-groups", statements: statusGroupsMigration },
   ],
   readOnly: ["cases.search_state"],
   undistributed: [

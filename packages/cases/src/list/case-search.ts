@@ -35,7 +35,7 @@ export function filterOf({ holderId, promiseDue, dpd, text, ...search }: CaseSea
     promiseDue?.to ?? null,
     search.notVisitedSince?.toISOString() ?? null,
     text ?? null,
-    text === undefined ? null : text.split(/\s+/u).filter((word) => word !== ""),
+    text === undefined ? null : wordsOf(text),
     holderId ?? null,
   ];
 }
@@ -43,4 +43,14 @@ export function filterOf({ holderId, promiseDue, dpd, text, ...search }: CaseSea
 /** Returns each status once: the statement by status reads the cases of each element. */
 export function uniqueOf(statuses: readonly CaseStatus[] | undefined): readonly CaseStatus[] | null {
   return statuses ? [...new Set(statuses)] : null;
+}
+
+/** Returns the words of a searched text. */
+export function wordsOf(text: string): readonly string[] {
+  return text.split(/\s+/u).filter((word) => word !== "");
+}
+
+/** Returns whether a search has a text and another filter. */
+export function hasTextAndMore({ text, ...others }: CaseSearch): boolean {
+  return text !== undefined && Object.values(others).some((filter) => filter !== undefined);
 }

@@ -116,15 +116,18 @@ export const selectCounts = statement(
    select 'cut', '', null, null, false, 1 from scanned having count(*) > ${MOST_READ}
    union all
    select 'status', u.status, null, null, false, (select count(*)::integer from (
-       select 1 from cases.search_state p where p.lender_id = $1 and p.status = u.status order by p.case_id ${BOUNDED}
+       select 1 from unnest(array[u.status, u.status || '_unassigned']) g (status_group) cross join lateral (
+         select 1 from cases.search_state p
+         where p.lender_id = $1 and p.status_group = g.status_group and p.visited_at is not null order by p.case_id ${BOUNDED}
+       ) s ${BOUNDED}
      ) l)
    from unnest($2::text[]) u (status)
    union all
    select 'age', u.age::text, null, null, false, (select count(*)::integer from (
        select 1 from cases.search_state p
-       where p.lender_id = $1 and p.dpd_band >= u.age
+       where p.lender_id = $1 and p.visited_at is not null and p.dpd_band >= u.age
          and p.dpd_band <= case when u.age = ${LAST_AGE} then 2147483647 else u.age end
-       order by p.dpd_band, p.case_id ${BOUNDED}
+       order by p.dpd_band, p.visited_at ${BOUNDED}
      ) l)
    from unnest($3::integer[]) u (age)
    union all

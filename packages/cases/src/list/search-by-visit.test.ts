@@ -16,10 +16,11 @@ const insertCases = statement(
   "test.insert-cases-to-visit",
   `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work, work_begun,
      settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor, excess_minor, borrower_name,
-     borrower_phone, alternate_phones, addresses, consent, metadata, sequence, created_at, updated_at, branch_code)
-   select $1::uuid, overlay($2::text placing lpad(to_hex(n), 8, '0') from 29)::uuid, 'LN-' || n, 1, n % 7 <> 0, 'assigned',
+     borrower_phone, alternate_phones, addresses, consent, metadata, sequence, created_at, updated_at, branch_code,
+     dpd, assigned_field_partner_id)
+   select $1::uuid, overlay($2::text placing lpad(to_hex(n), 8, '0') from 29)::uuid, 'LN-' || n, 1, n % 7 <> 0, case n % 4 when 0 then 'new' when 1 then 'closed' else 'assigned' end,
      'open', false, false, '{}', 'INR', 1, 0, 0, 0, 'Asha', '+919800000001', '{}', '[]', '{}', '{}', 1, now(), now(),
-     'B' || n % 50
+     'B' || n % 50, n % 100, case when n % 4 > 0 then $2::uuid end
    from generate_series(1, $3::integer) n`,
 );
 /** Every case has a visit in the last hour, except each of the last cases: none, or two that are up to 300 hours old. */
@@ -43,9 +44,9 @@ beforeAll(async () => {
 });
 
 /** Returns the loans without a visit for `hours`, by the documented meaning of the search. */
-function loansThatMatch(hours: number, branch?: string): string[] {
+function loansThatMatch(hours: number, isFound: (n: number) => boolean = () => true): string[] {
   return Array.from({ length: COMMON + RARE }, (_, index) => index + 1)
-    .filter((n) => n % 7 !== 0 && (branch === undefined || `B${n % 50}` === branch))
+    .filter((n) => n % 7 !== 0 && isFound(n))
     .filter((n) => (n <= COMMON ? hours < 0.5 : (n - COMMON) % 3 === 0 || n - COMMON > hours))
     .map((n) => `LN-${n}`);
 }
@@ -61,5 +62,24 @@ test.each([
 ])("finds cases without a visit for %s hours in pages of %s", async (hours, limit) => {
   const notVisitedSince = new Date(NOW.getTime() - hours * HOUR_MS);
   expect(await found({ notVisitedSince }, limit)).toEqual(loansThatMatch(hours));
-  expect(await found({ notVisitedSince, branchCode: "B3" }, limit)).toEqual(loansThatMatch(hours, "B3"));
+  expect(await found({ notVisitedSince, branchCode: "B3" }, limit)).toEqual(loansThatMatch(hours, (n) => n % 50 === 3));
+});
+
+test.each<[title: string, search: CaseSearch, isFound: (n: number) => boolean]>([
+  ["closed", { statuses: ["closed"] }, (n) => n % 4 === 1],
+  ["assigned", { statuses: ["assigned"] }, (n) => n % 4 > 1],
+  ["unassigned", { holderId: null }, (n) => n % 4 === 0],
+  ["0 days past due", { dpd: { from: 0, to: 0 } }, (n) => n % 100 === 0],
+  ["20 to 95 days past due", { dpd: { from: 20, to: 95 } }, (n) => n % 100 >= 20 && n % 100 <= 95],
+  ["30 days past due or more", { dpd: { from: 30, to: 36_500 } }, (n) => n % 100 >= 30],
+  [
+    "new and 1 to 30 days past due",
+    { statuses: ["new"], dpd: { from: 1, to: 30 } },
+    (n) => n % 4 === 0 && n % 100 >= 1 && n % 100 <= 30,
+  ],
+])("finds cases without a visit that are %s", async (_, search, isFound) => {
+  for (const hours of [0, 1, 100]) {
+    const notVisitedSince = new Date(NOW.getTime() - hours * HOUR_MS);
+    expect(await found({ ...search, notVisitedSince }, 5_000)).toEqual(loansThatMatch(hours, isFound));
+  }
 });

@@ -11,6 +11,7 @@ import { insertCases, writeCases, writeCaseStates, writeImportedCases } from "..
 import { casesSchema } from "../schema.ts";
 import { searchStatesMigration } from "../migrations/0018-search-states.ts";
 import { visitTimesMigration } from "../migrations/0020-visit-times.ts";
+import { statusGroupsMigration } from "../migrations/0021-status-groups.ts";
 
 const database = await casesDatabase();
 const NOW = new Date("2026-11-20T10:00:00Z");
@@ -116,6 +117,61 @@ test("a case of an earlier cycle has no search state", async () => {
   expect(await stateOf(newer)).toMatchObject({ status: null, band: 1 });
 });
 
+describe("the group of a search state", () => {
+  const selectGroup = statement(
+    "test.status-group",
+    `select status_group as "group" from cases.search_state where lender_id = $1 and case_id = $2`,
+  );
+  const groupOf = async ({ lenderId, id }: LockedCase) =>
+    (await query<{ group: string | null }>(database.em(), selectGroup, [lenderId, id]))[0]?.group;
+
+  test.each<[title: string, triggers: readonly Trigger[], group: string]>([
+    ["an import", [], "open_unassigned"],
+    ["an assignment", [assign], "open"],
+    ["the end of an assignment", [assign, { kind: "unassign" }], "open_unassigned"],
+    ["a hold", [hold], "on_hold_unassigned"],
+    ["a hold of an assigned case", [assign, hold], "on_hold"],
+    ["a release", [assign, hold, { kind: "release" }], "open"],
+    ["a settlement", [assign, { kind: "settle", reason: null }], "closed"],
+    ["a withdrawal", [{ kind: "withdraw", reason: null }], "withdrawn_unassigned"],
+  ])("is right after %s", async (_, triggers, group) => {
+    for (const dpd of [null, 45]) {
+      expect(await groupOf(await moved(await inserted({ dpd }), ...triggers))).toBe(group);
+    }
+  });
+
+  test("is open again after a payment on a held case", async () => {
+    expect(await groupOf(await paid(await moved(await inserted(), assign, hold), 1n))).toBe("open");
+  });
+
+  test("is null for a case of an earlier cycle", async () => {
+    const earlier = await moved(await inserted({ dpd: null }), { kind: "withdraw", reason: null });
+    const newer = exampleCase({ ...earlier, id: newId(), cycle: 2, status: "new", dpd: null });
+    await transaction(database.em(), (tx) => insertCases(tx, [newer], [earlier], NOW));
+    expect([await groupOf(earlier), await groupOf(newer)]).toEqual([null, "open_unassigned"]);
+  });
+
+  const setHolder = statement(
+    "test.set-holder",
+    "update cases.collection_case set assigned_field_partner_id = $3 where lender_id = $1 and id = $2",
+  );
+  const setDpd = statement(
+    "test.set-dpd",
+    "update cases.collection_case set dpd = 31 where lender_id = $1 and id = $2",
+  );
+
+  test("follows an assignment and a change of the band at once", async () => {
+    const theCase = await inserted({ dpd: 29 });
+    const { lenderId, id } = theCase;
+    await Promise.all([
+      query(database.em(), setHolder, [lenderId, id, newId()]),
+      query(database.em(), setDpd, [lenderId, id]),
+    ]);
+    expect(await stateOf(theCase)).toMatchObject({ band: 2 });
+    expect(await groupOf(theCase)).toBe("open");
+  });
+});
+
 describe("the time of the last visit", () => {
   const selectVisited = statement(
     "test.visited-at",
@@ -177,10 +233,10 @@ describe("the migration of existing cases", () => {
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
        blocked_at, work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
        excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence, created_at,
-       updated_at, dpd)
+       updated_at, dpd, assigned_field_partner_id)
      select $1::uuid, gen_random_uuid(), 'LN-' || n, 1, n % 7 <> 0, ($2::text[])[n % 7 + 1], 'open', null, false, false,
        '{}', 'INR', 1, 0, 0, 0, 'Asha', '+919800000001', '{}', '[]', '{}', '{}', 1, now(), now(),
-       case when n % 3 > 0 then n end
+       case when n % 3 > 0 then n end, case when n % 2 > 0 then $1::uuid end
      from generate_series(1, 200) n`,
   );
   const visitAll = statement(
@@ -192,12 +248,13 @@ describe("the migration of existing cases", () => {
   const selectFilled = statement(
     "test.filled-search-states",
     `select c.source_loan_number as loan, c.is_current as "isCurrent", c.status, c.dpd, s.status as "stateStatus",
-       s.dpd_band as band, s.visited_at::text as "visitedAt",
+       s.dpd_band as band, s.status_group as "group", c.assigned_field_partner_id is null as "isUnassigned",
+       s.visited_at::text as "visitedAt",
        (select max(v.start_received_at)::text from cases.visit v where v.case_id = c.id) as "lastVisit"
      from cases.collection_case c left join cases.search_state s on s.lender_id = c.lender_id and s.case_id = c.id`,
   );
   const BEFORE = casesSchema.migrations.filter(({ name }) => name < "0018");
-  const PREPARED = [...searchStatesMigration, ...visitTimesMigration];
+  const PREPARED = [...searchStatesMigration, ...visitTimesMigration, ...statusGroupsMigration];
   const INDEXED = new Set(["on_hold", "closed", "withdrawn"]);
 
   async function beforeMigration(): Promise<{ url: string; opened: Database }> {
@@ -223,6 +280,8 @@ describe("the migration of existing cases", () => {
       dpd: number | null;
       stateStatus: string | null;
       band: number | null;
+      group: string | null;
+      isUnassigned: boolean;
       visitedAt: string | null;
       lastVisit: string | null;
     };
@@ -231,6 +290,9 @@ describe("the migration of existing cases", () => {
       ...row,
       stateStatus: row.isCurrent && INDEXED.has(row.status) ? row.status : null,
       band: row.isCurrent && row.dpd !== null ? Math.ceil(row.dpd / 30) : null,
+      group: row.isCurrent
+        ? `${INDEXED.has(row.status) ? row.status : "open"}${row.isUnassigned ? "_unassigned" : ""}`
+        : null,
       visitedAt: row.isCurrent ? (row.lastVisit ?? "-infinity") : null,
     }));
     expect(rows).toHaveLength(200);

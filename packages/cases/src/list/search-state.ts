@@ -21,8 +21,13 @@ export const SearchStateEntity = defineEntity({
      * an earlier cycle.
      */
     visitedAt: p.datetime().columnType("timestamptz").defaultRaw("'-infinity'").strictNullable(),
+    /** Null if the case is of an earlier cycle. */
+    statusGroup: p.text().$type<StatusGroup>().strictNullable(),
   },
 });
 
 /** The statuses that `cases.search_state` contains: those that no payment sets, except those with other indexes. */
-export const INDEXED_STATUSES: readonly CaseStatus[] = ["on_hold", "closed", "withdrawn"];
+export const INDEXED_STATUSES = ["on_hold", "closed", "withdrawn"] as const satisfies readonly CaseStatus[];
+
+/** The status of a case, or `open` for a status that payments set, and whether no field partner has the case. */
+export type StatusGroup = `${"open" | (typeof INDEXED_STATUSES)[number]}${"" | "_unassigned"}`;

@@ -1,6 +1,6 @@
 import { AFTER_ALL_IDS, type EntityManager, query, readSnapshot, statement } from "@collections/database";
 import { type CaseSearch, filterOf } from "./case-search.ts";
-import { type FoundCase, lastOf, MOST_READ, searchIn } from "./search-cases.ts";
+import { type FoundCase, lastOf, MOST_READ, searchIn } from "./found-rows.ts";
 
 /**
  * The orders in which an index returns cases, besides that of `searchCases`.

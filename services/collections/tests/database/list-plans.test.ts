@@ -1,11 +1,12 @@
 /** @module-tag one-node-plan */
-import { firstIdAt, migrate, namedStatements, newId } from "@collections/database";
+import { firstIdAt, migrate, newId } from "@collections/database";
 import "@collections/flows";
-import { directUrl, testDatabase } from "@collections/testing";
-import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "@collections/testing";
+import type { Client } from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../../src/schemas.ts";
-import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalysed-plans.ts";
+import { PLANS, scansOfEveryPlan } from "./fixtures/every-plan.ts";
+import type { Scan } from "./fixtures/unanalysed-plans.ts";
 
 /** The number of rows in the table of cases, and in the table of payments. LENDER has 99 of 100 rows. */
 const ROWS = 100_000;
@@ -80,8 +81,12 @@ interface RareSearch {
   readonly name: string;
   readonly key?: string;
   readonly rare: Searched;
+  /** The values from $17 on. */
+  readonly more?: readonly unknown[];
   readonly index: string;
 }
+
+const GROUPS = ["open", "on_hold", "closed", "withdrawn"].flatMap((group) => [group, `${group}_unassigned`]);
 
 /** Searches by one filter that few cases match, with the statement that finds them and its key. */
 const RARE: readonly RareSearch[] = [
@@ -122,20 +127,29 @@ const RARE: readonly RareSearch[] = [
     title: "cases on hold",
     name: "cases.search-of-status",
     rare: { status: "on_hold" },
-    index: "search_state_of_status",
+    more: [["on_hold", "on_hold_unassigned"], []],
+    index: "search_state_of_group",
   },
   {
     title: "cases in progress",
     name: "cases.search-of-status",
     rare: { status: "in_progress" },
+    more: [[], ["in_progress"]],
     index: "rare_case_pkey",
   },
-  { title: "cases far past due", name: "cases.search-of-dpd", rare: { dpd: 400 }, index: "search_state_of_dpd" },
+  {
+    title: "cases far past due",
+    name: "cases.search-of-group-and-dpd",
+    rare: { dpd: 400 },
+    more: [GROUPS],
+    index: "search_state_of_group_and_dpd",
+  },
   {
     title: "cases without a visit",
-    name: "cases.search-of-visit",
+    name: "cases.search-of-group-and-visit",
     rare: { notVisitedSince: LONG_AGO },
-    index: "search_state_of_visit",
+    more: [GROUPS],
+    index: "search_state_of_group_and_visit",
   },
 ];
 
@@ -144,19 +158,45 @@ const RARE: readonly RareSearch[] = [
  * a text first reads MOST_READ rows in the order of ids.
  */
 const SEARCHES: readonly [title: string, name: string, values: readonly unknown[], index: string][] = [
-  ...RARE.map(({ title, name, key = null, rare, index }) => {
-    return [title, name, [key, ...search(rare)], index] as [string, string, unknown[], string];
+  ...RARE.map(({ title, name, key = null, rare, more = [], index }) => {
+    return [title, name, [key, ...search(rare), ...more], index] as [string, string, unknown[], string];
   }),
-  ...RARE.flatMap(({ title, name, key = null, rare, index }) =>
+  ...RARE.flatMap(({ title, name, key = null, rare, more = [], index }) =>
     RARE.filter((other) => !Object.keys(other.rare).some((filter) => filter in rare)).map((other) => {
       const both = search({ ...rare, ...other.rare });
-      return [`${title} that are ${other.title}`, name, [key, ...both], index] as [string, string, unknown[], string];
+      return [`${title} that are ${other.title}`, name, [key, ...both, ...more], index] as [
+        string,
+        string,
+        unknown[],
+        string,
+      ];
     }),
   ),
-  ["the number of cases without a visit", "cases.count-of-visit", [LONG_AGO], "search_state_of_visit"],
-  ["the number of cases on hold", "cases.count-of-status", [["on_hold"]], "search_state_of_status"],
-  ["the number of cases in progress", "cases.count-of-status", [["in_progress"]], "rare_case_pkey"],
-  ["the number of cases far past due", "cases.count-of-dpd", [400, 36_500], "search_state_of_dpd"],
+  [
+    "the number of cases without a visit",
+    "cases.count-of-group-and-visit",
+    [MOST_READ, GROUPS, LONG_AGO],
+    "search_state_of_group_and_visit",
+  ],
+  [
+    "the number of cases on hold",
+    "cases.count-of-status",
+    [MOST_READ, ["on_hold", "on_hold_unassigned"], []],
+    "search_state_of_group",
+  ],
+  ["the number of cases in progress", "cases.count-of-status", [MOST_READ, [], ["in_progress"]], "rare_case_pkey"],
+  [
+    "the number of cases far past due",
+    "cases.count-of-group-and-dpd",
+    [MOST_READ, GROUPS, 400, 36_500],
+    "search_state_of_group_and_dpd",
+  ],
+  [
+    "the number of cases of a name",
+    "cases.count-of-words",
+    [MOST_READ, "zarathustra", ["zarathustra"]],
+    "case_of_folded_name",
+  ],
 ];
 
 interface Searched {
@@ -189,45 +229,25 @@ function search({ branch, holder, postalCode, text, status, dpd, notVisitedSince
 }
 
 const { url } = await testDatabase("list-plans", async (at) => void (await migrate({ url: at, schemas })));
-const PLANS = [
-  "made while the tables were empty",
-  "generic, without statistics",
-  "custom, without statistics",
-  "generic, with statistics",
-  "custom, with statistics",
-] as const;
-/** The scans of each query with each kind of plan, by the kind and the title of the query. */
-const found = new Map<string, readonly Scan[]>();
-const clients: Client[] = [];
+let scansOf: Awaited<ReturnType<typeof scansOfEveryPlan>>;
 
-// ANALYZE discards the plans of every session. So each kind of plan is executed before the next step changes the statistics.
 beforeAll(async () => {
-  const [empty, generic, custom] = [
-    await session("force_generic_plan"),
-    await session("force_generic_plan"),
-    await session("force_custom_plan"),
-  ];
-  await empty.query("alter table cases.collection_case set (autovacuum_enabled = off)");
-  await empty.query("alter table cases.search_state set (autovacuum_enabled = off)");
-  await empty.query("alter table cases.rare_case set (autovacuum_enabled = off)");
-  await empty.query("alter table ledger.payment_booking set (autovacuum_enabled = off)");
-  await prepareAll(empty);
-  await fill(generic);
-  await executeAll(empty, PLANS[0]);
-  await prepareAll(generic);
-  await executeAll(generic, PLANS[1]);
-  await prepareAll(custom);
-  await executeAll(custom, PLANS[2]);
-  await empty.query("analyze cases.collection_case, cases.search_state, ledger.payment_booking");
-  await executeAll(generic, PLANS[3]);
-  await executeAll(custom, PLANS[4]);
+  const searches = SEARCHES.map(([title, name, values]) => ({ title, name, values: [LENDER, START, ...values] }));
+  const queries = [...[...QUERIES, SIMILAR].map(([title, name, values]) => ({ title, name, values })), ...searches];
+  scansOf = await scansOfEveryPlan(url, {
+    tables: ["cases.collection_case", "cases.search_state", "cases.rare_case", "ledger.payment_booking"],
+    names: queries.map(({ name }) => name),
+    fill: async (client) => {
+      await fill(client);
+      return queries;
+    },
+  });
 });
-afterAll(() => Promise.all(clients.map((client) => client.end())));
 
 describe.each(PLANS)("with this kind of plan: %s", (plan) => {
   test.each(QUERIES)("the query for %s uses its index, and reads at most as many rows as its limit", (...query) => {
     const [title, , , index, most] = query;
-    const all = found.get(`${plan}: ${title}`)!;
+    const all = scansOf(plan, title);
     // Payments that were found by reference are returned with the sum of their reversals.
     const [scans, ofReversals] = [false, true].map((is) => all.filter(({ table }) => (table === REVERSALS) === is));
     expect(scans!.filter((scan) => scan.index !== index || scan.rows > most)).toEqual([]);
@@ -238,7 +258,7 @@ describe.each(PLANS)("with this kind of plan: %s", (plan) => {
   test.each(SEARCHES)(
     "the search for %s finds them by its index, and reads few rows",
     (title, _name, _values, index) => {
-      const scans = found.get(`${plan}: ${title}`)!;
+      const scans = scansOf(plan, title);
       const mostOf = (scan: Scan) => (scan.index === "collection_case_pkey" ? MOST_READ : MOST_FOUND);
       expect(scans.filter((scan) => scan.rows > mostOf(scan))).toEqual([]);
       expect(scans.find((scan) => scan.index === index && scan.rows > 0)).toBeDefined();
@@ -247,33 +267,10 @@ describe.each(PLANS)("with this kind of plan: %s", (plan) => {
 });
 
 test.each(PLANS)("similar loans are found by an index with this kind of plan: %s", (plan) => {
-  const scans = found.get(`${plan}: ${SIMILAR[0]}`)!;
+  const scans = scansOf(plan, SIMILAR[0]);
   expect(scans.filter(({ rows }) => rows > 4)).toEqual([]);
   expect(scans.find(({ index, rows }) => index === "case_of_loan_end" && rows > 0)).toBeDefined();
 });
-
-async function session(mode: PlanMode): Promise<Client> {
-  const client = new Client({ connectionString: directUrl(url) });
-  await client.connect();
-  clients.push(client);
-  await client.query(`set plan_cache_mode = ${mode}`);
-  return client;
-}
-
-/** Prepares and plans all queries for the tables in their current state. */
-async function prepareAll(client: Client): Promise<void> {
-  for (const [place, [, name]] of [...QUERIES, ...SEARCHES, SIMILAR].entries()) {
-    const { text } = namedStatements().find((one) => one.name === name)!;
-    await prepare(client, `query_${place}`, text);
-  }
-}
-
-async function executeAll(client: Client, plan: string): Promise<void> {
-  const searches = SEARCHES.map(([title, name, values]) => [title, name, [LENDER, START, ...values]] as const);
-  for (const [place, [title, name, values]] of [...QUERIES, ...searches, SIMILAR].entries()) {
-    found.set(`${plan}: ${title}`, await execute(client, `query_${place}`, { name, text: "select", values }));
-  }
-}
 
 /** Inserts the lender's rows, and a few rows of other lenders. */
 async function fill(client: Client): Promise<void> {
