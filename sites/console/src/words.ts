@@ -32,6 +32,11 @@ export function words(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** Returns an ISO 8601 time in UTC as people write it: 2026-11-29 14:46:01 UTC. */
+export function utcText(at: string): string {
+  return `${at.slice(0, 19).replace("T", " ")} UTC`;
+}
+
 const months = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 
 /** Returns a month `YYYY-MM` as people write it: November 2026. */

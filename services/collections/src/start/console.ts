@@ -40,7 +40,9 @@ import { pageOfMoney } from "../desk/money/money-due.ts";
 import { pageOfPayments } from "../desk/money/payments.ts";
 import { pageOfReconciliations, reconciliationPage } from "../desk/money/reconciliations.ts";
 import { payableFromDesk, paymentFromDesk, rehearseChange } from "../desk/money/changes.ts";
+import { missingFromDesk } from "../desk/money/missing-payments.ts";
 import {
+  bookOrRequest,
   changeOrRequest,
   confirmRequest,
   declineRequest,
@@ -153,6 +155,7 @@ function actsOf(acting: DeskActing, { name }: ConsoleOperator): ConsoleActs {
     checkFile: (check) => asOperator(() => checkFileFromDesk(acting, check)),
     applyFile: (apply) => asOperator(() => applyFileFromDesk(acting, apply)),
     changeMoney: (order) => asOperator(() => changeOrRequest(acting, order)),
+    bookMissing: (form) => asOperator(() => bookOrRequest(acting, form)),
     confirmRequest: (requestId) => asOperator(() => confirmRequest(acting, requestId)),
     changeSettings: (change) => asOperator(() => changeSettingsFromDesk(acting, change)),
     createKey: (name) => asOperator(() => createKeyFromDesk(acting, name)),
@@ -207,6 +210,7 @@ function deskOf(
     payment: (name) => paymentFromDesk(acting, name),
     payable: (fieldPartnerId) => payableFromDesk(acting, fieldPartnerId),
     rehearsal: (order) => rehearseChange(acting, order),
+    missingPayments: (name) => missingFromDesk(acting, name),
     moneyRequests: () => waitingRequests(acting),
     moneyRequest: (requestId) => requestNamed(acting, requestId),
     async audit(search) {

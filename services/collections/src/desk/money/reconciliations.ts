@@ -11,7 +11,7 @@ import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { amountText } from "../amount-text.ts";
 import { chosenLender } from "../chosen-lender.ts";
-import { DIFFERENCE_WORDS } from "./difference-words.ts";
+import { DIFFERENCE_WORDS } from "../files/difference-words.ts";
 import { shownRun } from "./shown-run.ts";
 
 const PAGE_SIZE = 50;
