@@ -226,8 +226,15 @@ export interface CaseView extends LoanView {
   /** Whether the case can be assigned, and the orders that its state allows. */
   readonly allows: { readonly assign: boolean; readonly orders: readonly CaseOrderKind[] };
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** Newest first. `at` is a local time in `timeZone`. */
-  readonly timeline: readonly { readonly at: string; readonly what: string; readonly details: string }[];
+  /** The field partner that has the case. */
+  readonly fieldPartner: { readonly id: string } | null;
+  /** Newest first. `at` is a local time in `timeZone`. `eventId` names an event that was not delivered. */
+  readonly timeline: readonly {
+    readonly at: string;
+    readonly what: string;
+    readonly details: string;
+    readonly eventId?: string | undefined;
+  }[];
 }
 
 /** Which entries of the audit to show. */

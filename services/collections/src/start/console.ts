@@ -187,13 +187,9 @@ function deskOf(
       const shown = await caseOfLoan(em(), await lenders(), wanted);
       if (!shown) return undefined;
       const local = (at: string) => timeIn(shown.timeZone, new Date(at));
-      const timeline = timelineOf(shown).map(({ at, what, details }) => ({
-        at: local(at),
-        what,
-        details,
-      }));
+      const timeline = timelineOf(shown, { hasIds: false }).map((entry) => ({ ...entry, at: local(entry.at) }));
       const holderName = shown.fieldPartner && (shown.fieldPartner.displayName ?? shown.fieldPartner.id);
-      return { ...shown, holderName, facts: factsOf(shown, local), timeline };
+      return { ...shown, holderName, facts: factsOf(shown, local, { hasIds: false }), timeline };
     },
     cases: async (search) => pageOfCases(em(), await lenders(), search),
     payments: async (search) => pageOfPayments(em(), await lenders(), search),

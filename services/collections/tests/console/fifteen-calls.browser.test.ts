@@ -126,7 +126,7 @@ const ANSWERS: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "door at 21:30"() {
     await openCase("LN-1001");
-    await sees(/Asha Rao[^]*PROMISE_TO_PAY/);
+    await sees(/Asha Rao[^]*promise to pay/);
     await sees(/m from the address/);
   },
   async "which share"() {
