@@ -1,7 +1,7 @@
 import type { UploadKind, UploadName } from "./reads/uploads.ts";
 import type { SentFile } from "./received-form.ts";
 import type { CreatedKey, KeyOrder, PlayedScene, SceneToPlay, SettingsChange, TestedCall } from "./reads/connection.ts";
-import type { MoneyOrder } from "./reads/money-changes.ts";
+import type { BookedPayments, BookingForm, MoneyOrder } from "./reads/money-changes.ts";
 
 /** The outcome of a change: it was made, its object does not exist, or it was refused, with a sentence for people. */
 export type ActOutcome =
@@ -90,8 +90,15 @@ export interface ConsoleActs {
   readonly changeMoney: (
     order: MoneyOrder,
   ) => Promise<ActOutcome | { readonly kind: "waiting"; readonly requestId: string }>;
+  /**
+   * Books the missing payments of a file. If a second operator has to confirm the booking, asks for that and returns
+   * `waiting`.
+   */
+  readonly bookMissing: (
+    form: BookingForm,
+  ) => Promise<ShownOutcome<BookedPayments | { readonly kind: "waiting"; readonly requestId: string }>>;
   /** Confirms a change for which another operator has asked, and makes it. */
-  readonly confirmRequest: (requestId: string) => Promise<ActOutcome>;
+  readonly confirmRequest: (requestId: string) => Promise<ActOutcome | BookedPayments>;
   /** Declines a change, or withdraws the operator's own request. */
   readonly declineRequest: (requestId: string) => Promise<ActOutcome>;
   /** Changes settings of a lender, unless another person has changed them since they were shown. */

@@ -14,6 +14,7 @@ import type {
   ReconciliationView,
 } from "./reads/reconciliations.ts";
 import type {
+  MissingPayments,
   MoneyOrder,
   MoneyRehearsal,
   MoneyRequest,
@@ -67,6 +68,8 @@ export interface ConsoleDesk {
   readonly payable: (fieldPartnerId: string) => Promise<PayableView | undefined>;
   /** Finds out what a change of money would do, and changes nothing. */
   readonly rehearsal: (order: MoneyOrder) => Promise<MoneyRehearsal>;
+  /** Returns the missing payments of an uploaded file. Undefined if there is no comparison of the file. */
+  readonly missingPayments: (name: UploadName) => Promise<MissingPayments | undefined>;
   /** Returns the changes that wait for a second operator, newest first. */
   readonly moneyRequests: () => Promise<readonly MoneyRequest[]>;
   /** Returns a change that waits for a second operator, or was decided. Undefined for an unknown id. */
@@ -223,8 +226,15 @@ export interface CaseView extends LoanView {
   /** Whether the case can be assigned, and the orders that its state allows. */
   readonly allows: { readonly assign: boolean; readonly orders: readonly CaseOrderKind[] };
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** Newest first. `at` is a local time in `timeZone`. */
-  readonly timeline: readonly { readonly at: string; readonly what: string; readonly details: string }[];
+  /** The field partner that has the case. */
+  readonly fieldPartner: { readonly id: string } | null;
+  /** Newest first. `at` is a local time in `timeZone`. `eventId` names an event that was not delivered. */
+  readonly timeline: readonly {
+    readonly at: string;
+    readonly what: string;
+    readonly details: string;
+    readonly eventId?: string | undefined;
+  }[];
 }
 
 /** Which entries of the audit to show. */

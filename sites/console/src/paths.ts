@@ -45,6 +45,17 @@ export function uploadPath(
   return part === undefined ? path : `${path}/${part}`;
 }
 
+/** Returns the path of the form that books the missing payments of an upload. */
+export function missingPath({
+  lenderCode,
+  uploadId,
+}: {
+  readonly lenderCode: string;
+  readonly uploadId: string;
+}): string {
+  return `/money/missing/${encodeURIComponent(lenderCode)}/${encodeURIComponent(uploadId)}`;
+}
+
 /** Returns a path with a query. */
 export function withQuery(path: string, query: Record<string, string>): string {
   return `${path}?${new URLSearchParams(query).toString()}`;

@@ -17,6 +17,7 @@ import { SANDBOX_ROUTES } from "./routes/sandbox.ts";
 import { SETTINGS_ROUTES } from "./routes/settings.ts";
 import { DELIVERY_ROUTES } from "./routes/deliveries.ts";
 import { FEE_ROUTES } from "./routes/fees.ts";
+import { MISSING_PAYMENT_ROUTES } from "./routes/missing-payments.ts";
 import { MONEY_ROUTES } from "./routes/money-changes.ts";
 import { MOVE_ROUTES } from "./routes/move-cases.ts";
 import { PAYMENT_ROUTES } from "./routes/payments.ts";
@@ -185,4 +186,5 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   ...SPREAD_ROUTES,
   ...UPLOAD_ROUTES,
   ...MONEY_ROUTES,
+  ...MISSING_PAYMENT_ROUTES,
 ];

@@ -20,8 +20,11 @@ export function sumText({
   readonly count: number;
   readonly amounts: readonly { readonly amount: string; readonly currency: string }[];
 }): string {
-  return amounts.length === 0 ? countText(count) : `${countText(count)}: ${amountsText(amounts)}`;
+  return amounts.length === 0 ? countText(count) : `${countText(count)} (${amountsText(amounts)})`;
 }
+
+/** The names that are written in another way than in small letters. */
+const NAMES = /\b(?:imps|nach|neft|rtgs|sms|upi|url)\b/g;
 
 /** Returns the name of a kind, a state or a list as words: `NOT_AT_HOME` becomes `Not at home`, and `onlyYours` `Only yours`. */
 export function words(name: string): string {
@@ -29,7 +32,17 @@ export function words(name: string): string {
     .replaceAll("_", " ")
     .replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ")
     .toLowerCase();
+  return capitalized(text.replaceAll(NAMES, (one) => one.toUpperCase()));
+}
+
+/** Returns a text whose first letter is a capital. The other letters stay as they are. */
+export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Returns an ISO 8601 time in UTC as people write it: 2026-11-29 14:46:01 UTC. */
+export function utcText(at: string): string {
+  return `${at.slice(0, 19).replace("T", " ")} UTC`;
 }
 
 const months = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });

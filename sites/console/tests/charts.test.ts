@@ -49,7 +49,7 @@ test("huge numbers and amounts are shown in full", async () => {
     dayBefore: sum(1),
   });
   const text = await drawn(busy);
-  expect(text).toContain("9,007,199,254,740,991: 92,23,37,20,36,85,47,758.07 INR");
+  expect(text).toContain("9,007,199,254,740,991 (92,23,37,20,36,85,47,758.07 INR)");
   expect(text).not.toMatch(/NaN|Infinity|e\+/);
 });
 
@@ -57,7 +57,7 @@ test("an hour that has not begun has no bar and no number", async () => {
   const text = await drawn(hours([3, null], [1, 2]));
   expect(barsIn(text)).toHaveLength(1);
   const [, row] = /01:00<\/th>([\s\S]*?)<\/tr>/.exec(text)!;
-  expect(row).toMatch(/–[\s\S]*2: 10.00 INR/);
+  expect(row).toMatch(/–[\s\S]*2 \(10.00 INR\)/);
 });
 
 test("the line of the day before stops at an hour that its day does not have", async () => {
@@ -89,7 +89,7 @@ test("outstanding amounts have a table for each currency", async () => {
   expect(text.match(/<table/g)).toHaveLength(2);
   expect(text).toContain("92,23,37,20,36,85,47,758.07");
   expect(text).toContain("as of 10:41");
-  expect(text).toContain("unknown");
+  expect(text).toContain("Unknown");
 });
 
 test("outstanding amounts say when there are none, or none yet", async () => {

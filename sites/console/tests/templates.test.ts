@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { html } from "../src/html.ts";
-import { amountsText, dayText, words } from "../src/words.ts";
+import { amountsText, capitalized, dayText, utcText, words } from "../src/words.ts";
 
 const SOURCES = fileURLToPath(new URL("../src/", import.meta.url));
 const FILES = globSync("**/*.ts", { cwd: SOURCES });
@@ -36,4 +36,7 @@ test("amounts, days and names of states are shown as people write them", () => {
   expect(amountsText(amounts)).toBe("12,34,567.50 INR + 1,234,567 JPY");
   expect(dayText("2026-11-29")).toBe("Sun 29 Nov");
   expect(words("NOT_AT_HOME")).toBe("Not at home");
+  expect(words("upi")).toBe("UPI");
+  expect(capitalized("booked as RV-1")).toBe("Booked as RV-1");
+  expect(utcText("2026-11-29T14:46:01.123Z")).toBe("2026-11-29 14:46:01 UTC");
 });

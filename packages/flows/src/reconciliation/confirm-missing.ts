@@ -111,7 +111,7 @@ function bookedAs({ reference, amountMinor, currency }: BookedPayment): string {
   return (
     `After the comparison, ${toDecimal(amountMinor, currency)} ${currency} was booked on this loan under the reference ` +
     `${reference}, which is probably this payment. If it is, correct the reference in the file. If the row is a payment of its ` +
-    "own, run the command again: it prints the call that confirms the row."
+    "own, compare the file again: the result has the call that confirms the row."
   );
 }
 

@@ -15,6 +15,7 @@ import { timeIn } from "@collections/local-time";
 import { grouped, toDecimal } from "@collections/money";
 import { actorText, shownActor } from "./actor-text.ts";
 import { withCurrency } from "./amount-text.ts";
+import { codeWords } from "./code-words.ts";
 
 /** An entry of the timeline of a case. */
 export interface TimelineEntry {
@@ -22,6 +23,13 @@ export interface TimelineEntry {
   readonly at: string;
   readonly what: string;
   readonly details: string;
+  /** The public id of the event that was not delivered. */
+  readonly eventId?: string | undefined;
+}
+
+/** Whether texts name the public ids of people and events, which the next command needs. */
+interface IdChoice {
+  readonly hasIds: boolean;
 }
 
 /** The lender's code and the number of a loan. */
@@ -228,18 +236,22 @@ function erasureDue(closedAt: Date | null, { keepPersonalDataDays }: Lender): Da
 export type ShownHistory = ReturnType<typeof shownHistory>;
 
 /** Returns what is known about a case, as names and values for people. */
-export function factsOf(shown: ShownHistory, moment: (at: string) => string): [name: string, value: string][] {
+export function factsOf(
+  shown: ShownHistory,
+  moment: (at: string) => string,
+  ids: IdChoice = { hasIds: true },
+): [name: string, value: string][] {
   const { currency, fieldPartner, contact } = shown;
   return [
-    ["status", [shown.status.replaceAll("_", " "), shown.statusReason ?? shown.closeReason].filter(Boolean).join(": ")],
-    ["field work", shown.fieldWork],
+    ["status", [codeWords(shown.status), shown.statusReason ?? shown.closeReason].filter(Boolean).join(": ")],
+    ["field work", codeWords(shown.fieldWork)],
     ["outstanding", `${withCurrency(shown.outstandingAmount, currency)} of ${grouped(shown.placedAmount, currency)}`],
     ["collected", collectedText(shown)],
     ["days past due", shown.dpd === null ? "unknown" : `${shown.dpd}, bucket ${shown.bucket}`],
     ["borrower", borrowerText(shown, moment)],
     ...(contact.borrowerEmail ? [["e-mail", contact.borrowerEmail]] : []),
     ...(contact.addresses ?? []).map((address) => ["address", Object.values(address).filter(Boolean).join(", ")]),
-    ["field partner", fieldPartner ? `${nameOf(fieldPartner)}, since ${moment(shown.assignedSince!)}` : "nobody"],
+    ["field partner", fieldPartner ? `${nameOf(fieldPartner, ids)}, since ${moment(shown.assignedSince!)}` : "nobody"],
     ["created", moment(shown.createdAt)],
     ...(shown.closedAt === null ? [] : [["closed", moment(shown.closedAt)]]),
     ...(shown.eraseAfter === null ? [] : [["personal data", `erased after ${moment(shown.eraseAfter)}`]]),
@@ -270,63 +282,72 @@ interface Person {
   readonly displayName: string | null;
 }
 
-function nameOf({ id, displayName }: Person): string {
-  return displayName === null ? id : `${displayName} (${id})`;
+function nameOf({ id, displayName }: Person, { hasIds }: IdChoice): string {
+  if (displayName === null) return id;
+  return hasIds ? `${displayName} (${id})` : displayName;
 }
 
 /** Returns everything that happened on the case, newest first. */
-export function timelineOf(shown: ShownHistory): TimelineEntry[] {
+export function timelineOf(shown: ShownHistory, ids: IdChoice = { hasIds: true }): TimelineEntry[] {
   const { currency, timeZone } = shown;
   const entries = [
-    ...shown.holders.map(({ kind, fieldPartner, at }) => [at, kind, nameOf(fieldPartner)]),
-    ...shown.visits.map((visit) => [visit.startedAt, "visit", visitText(visit, timeZone)]),
+    ...shown.holders.map(({ kind, fieldPartner, at }) => [at, kind, nameOf(fieldPartner, ids)]),
+    ...shown.visits.map((visit) => [visit.startedAt, "visit", visitText(visit, timeZone, ids)]),
     ...shown.promises.map(({ createdAt, amount, dueOn, state }) => [
       createdAt,
       "promise",
-      `${withCurrency(amount, currency)} by ${dueOn}: ${state}`,
+      `${withCurrency(amount, currency)} by ${dueOn}: ${codeWords(state)}`,
     ]),
     ...shown.links.flatMap((link) => [
       [
         link.createdAt,
         "link",
-        `${link.linkId ?? "without id"}, ${withCurrency(link.amount, currency)}: ${[link.status, link.unavailableReason].filter(Boolean).join(", ")}`,
+        `${link.linkId ?? "without id"}, ${withCurrency(link.amount, currency)}: ${[codeWords(link.status), link.unavailableReason].filter(Boolean).join(", ")}`,
       ],
       ...link.messages.map(({ createdAt, channel, status, failureCode }) => [
         createdAt,
         "message",
-        `${channel}: ${[status, failureCode].filter(Boolean).join(", ")}`,
+        `${codeWords(channel)}: ${[codeWords(status), failureCode].filter(Boolean).join(", ")}`,
       ]),
     ]),
     ...shown.payments.flatMap((payment) => [
-      [payment.paidAt, "payment", `${payment.reference}, ${withCurrency(payment.amount, currency)} by ${payment.mode}`],
+      [
+        payment.paidAt,
+        "payment",
+        `${payment.reference}, ${withCurrency(payment.amount, currency)} by ${codeWords(payment.mode)}`,
+      ],
       ...payment.reversals.map(({ reversedAt, reversalReference, amount, reason }) => [
         reversedAt,
         "reversal",
-        `${reversalReference}, ${withCurrency(amount, currency)} of ${payment.reference}: ${reason}`,
+        `${reversalReference}, ${withCurrency(amount, currency)} of ${payment.reference}: ${codeWords(reason)}`,
       ]),
     ]),
-    ...shown.contactReveals.map(({ at, fieldPartner }) => [at, "contact seen", `by ${nameOf(fieldPartner)}`]),
+    ...shown.contactReveals.map(({ at, fieldPartner }) => [at, "contact seen", `by ${nameOf(fieldPartner, ids)}`]),
     ...shown.undeliveredEvents.map(({ createdAt, eventId, kind, state, lastError }) => [
       createdAt,
       "not delivered",
-      `${eventId} ${kind}: ${[state, lastError].filter(Boolean).join(", ")}`,
+      `${ids.hasIds ? `${eventId} ` : ""}${kind}: ${[codeWords(state), lastError].filter(Boolean).join(", ")}`,
+      eventId,
     ]),
     ...shown.audit.map(({ at, act, by, reason }) => [
       at,
       "operator",
       [by === null ? act : `${act} by ${actorText(by)}`, reason].filter(Boolean).join(": "),
     ]),
-  ] as [at: string, what: string, details: string][];
+  ] as [at: string, what: string, details: string, eventId?: string][];
   return entries
     .toSorted(([one], [other]) => (one < other ? 1 : one > other ? -1 : 0))
-    .map(([at, what, details]) => ({ at, what, details }));
+    .map(([at, what, details, eventId]) => ({ at, what, details, eventId }));
 }
 
-function visitText(visit: ShownHistory["visits"][number], timeZone: string): string {
+function visitText(visit: ShownHistory["visits"][number], timeZone: string, ids: IdChoice): string {
   const { completedAt, disposition, note, distanceM, startReceivedAt, late } = visit;
-  const ended = completedAt === null ? "not ended" : `${disposition}, ended ${timeIn(timeZone, new Date(completedAt))}`;
+  const ended =
+    completedAt === null
+      ? "not ended"
+      : `${codeWords(disposition ?? "")}, ended ${timeIn(timeZone, new Date(completedAt))}`;
   return [
-    `${nameOf(visit.fieldPartner)}: ${ended}`,
+    `${nameOf(visit.fieldPartner, ids)}: ${ended}`,
     ...(late ? [`received ${timeIn(timeZone, new Date(startReceivedAt))}`] : []),
     ...(distanceM === null ? [] : [`${distanceM} m from the address`]),
     ...(note === null ? [] : [note]),

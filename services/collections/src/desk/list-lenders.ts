@@ -80,7 +80,8 @@ export async function lenderOf(em: EntityManager, code: string, before: string |
     },
     deliveries: page.deliveries.map((delivery) => ({
       ...shownDelivery(delivery, lender.code),
-      created: local(delivery.createdAt)!,
+      lenderCode: lender.code,
+      createdAt: local(delivery.createdAt)!,
     })),
     next: page.nextCursor,
     fallback: fallbackOf(lender),

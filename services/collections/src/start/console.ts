@@ -40,7 +40,9 @@ import { pageOfMoney } from "../desk/money/money-due.ts";
 import { pageOfPayments } from "../desk/money/payments.ts";
 import { pageOfReconciliations, reconciliationPage } from "../desk/money/reconciliations.ts";
 import { payableFromDesk, paymentFromDesk, rehearseChange } from "../desk/money/changes.ts";
+import { missingFromDesk } from "../desk/money/missing-payments.ts";
 import {
+  bookOrRequest,
   changeOrRequest,
   confirmRequest,
   declineRequest,
@@ -153,6 +155,7 @@ function actsOf(acting: DeskActing, { name }: ConsoleOperator): ConsoleActs {
     checkFile: (check) => asOperator(() => checkFileFromDesk(acting, check)),
     applyFile: (apply) => asOperator(() => applyFileFromDesk(acting, apply)),
     changeMoney: (order) => asOperator(() => changeOrRequest(acting, order)),
+    bookMissing: (form) => asOperator(() => bookOrRequest(acting, form)),
     confirmRequest: (requestId) => asOperator(() => confirmRequest(acting, requestId)),
     changeSettings: (change) => asOperator(() => changeSettingsFromDesk(acting, change)),
     createKey: (name) => asOperator(() => createKeyFromDesk(acting, name)),
@@ -184,13 +187,9 @@ function deskOf(
       const shown = await caseOfLoan(em(), await lenders(), wanted);
       if (!shown) return undefined;
       const local = (at: string) => timeIn(shown.timeZone, new Date(at));
-      const timeline = timelineOf(shown).map(({ at, what, details }) => ({
-        at: local(at),
-        what,
-        details,
-      }));
+      const timeline = timelineOf(shown, { hasIds: false }).map((entry) => ({ ...entry, at: local(entry.at) }));
       const holderName = shown.fieldPartner && (shown.fieldPartner.displayName ?? shown.fieldPartner.id);
-      return { ...shown, holderName, facts: factsOf(shown, local), timeline };
+      return { ...shown, holderName, facts: factsOf(shown, local, { hasIds: false }), timeline };
     },
     cases: async (search) => pageOfCases(em(), await lenders(), search),
     payments: async (search) => pageOfPayments(em(), await lenders(), search),
@@ -207,6 +206,7 @@ function deskOf(
     payment: (name) => paymentFromDesk(acting, name),
     payable: (fieldPartnerId) => payableFromDesk(acting, fieldPartnerId),
     rehearsal: (order) => rehearseChange(acting, order),
+    missingPayments: (name) => missingFromDesk(acting, name),
     moneyRequests: () => waitingRequests(acting),
     moneyRequest: (requestId) => requestNamed(acting, requestId),
     async audit(search) {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileProgress } from "@collections/cases";
-import { reconcile, reconciliationOf, ReconciliationRunningError } from "@collections/flows";
+import { KnownSequences, reconcile, reconciliationOf, ReconciliationRunningError } from "@collections/flows";
 import { actingAs, databaseTime, enqueue, type Job, publicId, transaction, type Tx } from "@collections/database";
 import { type Lender, lenderById, LenderSuspendedError, SealedValueError } from "@collections/lenders";
 import { spanOfDay, timeIn } from "@collections/local-time";
@@ -30,8 +30,9 @@ import { isPortalName } from "../settings/console-url.ts";
 import { readClockMoment } from "../desk/files/clock-moment.ts";
 import { fileWords } from "../desk/files/file-words.ts";
 import { importedBeforeText, importWords, missingAsOfText } from "../desk/files/import-words.ts";
-import { reconciliationWords, SHOWN_DIFFERENCES } from "../desk/files/reconciliation-words.ts";
+import { reconciliationWords } from "../desk/files/reconciliation-words.ts";
 import type { UploadOutcome } from "../desk/files/uploads.ts";
+import { comparedOf, MOST_BOOKED } from "../desk/money/missing-payments.ts";
 import { inspectPayments } from "../payment-file/inspect-payments.ts";
 import { PAYMENT_COLUMNS, type PaymentField } from "../payment-file/payment-columns.ts";
 import { paymentRowsOf } from "../payment-file/payment-rows.ts";
@@ -203,6 +204,7 @@ async function compare({ parts, claim, upload, lender, options, surveyed }: Comp
   const run = { lenderId: lender.id, runId: upload.runId! };
   const window = spanOfDay(options.day, lender.timeZone);
   const { fileName } = upload;
+  const known = new KnownSequences();
   await reconcile(em(), {
     lender,
     runId: run.runId,
@@ -210,13 +212,15 @@ async function compare({ parts, claim, upload, lender, options, surveyed }: Comp
     fileName,
     window,
     mostPerList: MOST_STORED,
+    known,
     audited: { runId: publicId("rec", run.runId), file: fileName, sha256: file.sha256, ...window },
     rows: summedParts(renewing(paymentRowsOf(file, { ...reading, hasOnlyDates }), parts, claim), inParts),
   });
-  const result = await reconciliationOf(em(), run, SHOWN_DIFFERENCES);
+  const result = await reconciliationOf(em(), run, MOST_BOOKED);
   if (!result) throw new UploadRefusedError("The reconciliation is deleted. Check the file again.");
   await writeRejectedPayments(em(), run, file, inDatabase(parts, claim));
-  return { file: fileWords(surveyed), reconciliation: reconciliationWords(lender, result) };
+  const words = { file: fileWords(surveyed), reconciliation: reconciliationWords(lender, result) };
+  return { ...words, compared: comparedOf(result, known) };
 }
 
 /** Returns the person for a file from the portal, as the audit names them. The lender sees no operator's name. */

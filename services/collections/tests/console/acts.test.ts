@@ -230,7 +230,7 @@ describe("the form that moves all cases", () => {
     const path = `/console/field-partners/${from.publicId}/move?person=${to.publicId}`;
     const dryRun = await visitor.get(path);
     expect(dryRun.text).toContain("3 open cases of Asha Rao");
-    expect(dryRun.text).toContain("<td>10,000.00 INR</td>");
+    expect(dryRun.text).toContain('data-label="Outstanding">10,000.00 INR</td>');
     expect(dryRun.text).toContain("Move 3 cases</button>");
     expect(await shownCase("M-1")).toMatchObject({ fieldPartner: { id: from.publicId } });
     const answer = await sendForm(path, { reason: "Asha has left" });

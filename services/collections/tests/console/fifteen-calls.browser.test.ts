@@ -113,10 +113,20 @@ const ANSWERS: Readonly<Record<string, () => Promise<void>>> = {
     await press("Upload and check");
     await expect.poll(async () => (await open.page.reload(), open.page.locator("main").innerText())).toMatch(/UTR4799/);
     await sees(/Only yours/);
+    await follow("Book the missing payment");
+    await sees(/LN-1004\s+UTR4799\s+5\s+250\.00/);
+    await open.page.getByLabel("Reason").fill("asked by Acme");
+    await press("Book 1 payment");
+    await sees(/1 payment is booked/);
+    await follow("The comparison");
+    await expect
+      .poll(async () => (await open.page.reload(), open.page.locator("main").innerText()))
+      .toMatch(/Matched\s+3/);
+    expect(await open.page.locator("main").innerText()).not.toMatch(/Only yours\s+1/);
   },
   async "door at 21:30"() {
     await openCase("LN-1001");
-    await sees(/Asha Rao[^]*PROMISE_TO_PAY/);
+    await sees(/Asha Rao[^]*promise to pay/);
     await sees(/m from the address/);
   },
   async "which share"() {
@@ -128,7 +138,7 @@ const ANSWERS: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "today going"() {
     await menu("Today");
-    await sees(/Payments\s+5/);
+    await sees(/Payments\s+6/);
     await sees(/Unassigned cases\s+2/);
   },
   async "promises are due"() {

@@ -8,7 +8,7 @@ import { assign, startTestService, type TestService } from "../fixtures/fixture.
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
 import { firstKeyOf } from "./fixtures/first-key.ts";
-import { anUpload } from "./fixtures/uploads.ts";
+import { aComparison, anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, type Visitor } from "./fixtures/visitor.ts";
 
 const MARKUP = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&lt;`;
@@ -88,6 +88,7 @@ beforeAll(async () => {
     reference: "UTR1",
     run: await aReconciliation(setup.lender, loan),
     upload: await anUpload(service, code, { fileName: MARKUP }),
+    comparison: await aComparison(service, code, [{ loan, reference: MARKUP, amount: 5, paidAt }]),
     request: publicId("req", request.id),
   });
   operator = await aSignedInVisitor(service, undefined, MARKUP);
@@ -138,6 +139,7 @@ test.each([
   ["a reason", "/audit", 2],
   ["an error", "/deliveries", 2],
   ["the name of a file", "/uploads/:lender/:upload", 2],
+  ["a reference in a file", "/money/missing/:lender/:comparison", 2],
   ["a request of a second person", "/money/requests/:request", 2],
 ])("%s with markup is on its page as text", async (_, path, least) => {
   const { text } = await operator.get(pathOf(path));

@@ -224,7 +224,7 @@ test.each([
   await page.getByRole("link", { name: "Deliveries" }).first().click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
   await look("deliveries");
-  await page.locator("ol.timeline a").first().click();
+  await page.getByRole("table").getByRole("link").first().click();
   await page.getByRole("heading", { level: 2, name: "Attempts" }).waitFor();
   await look("delivery");
   await page.getByRole("link", { name: "Cases", exact: true }).click();

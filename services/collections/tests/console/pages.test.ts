@@ -46,7 +46,7 @@ describe("the page Today", () => {
       .toMatch(/31–60<\/span>[\s\S]*?3,749.50/);
     const { text } = await visitor.get(`/console?lender=${lender.code}`);
     expect(text).toMatch(/aria-label="[^"]+: 1 payment, the most from \d\d:00: 1\./);
-    expect(text).toContain("1: 1,250.50 INR");
+    expect(text).toContain("1 (1,250.50 INR)");
     expect(text).toContain("From visit to payment");
   });
 

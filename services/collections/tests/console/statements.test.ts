@@ -9,7 +9,7 @@ import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
 import { firstKeyOf } from "./fixtures/first-key.ts";
-import { anUpload } from "./fixtures/uploads.ts";
+import { aComparison, anUpload } from "./fixtures/uploads.ts";
 import { aLenderVisitor, aSignedInVisitor, type Visitor } from "./fixtures/visitor.ts";
 
 let service: TestService;
@@ -24,6 +24,7 @@ let caseId: string;
 let story: { readonly loan: string; readonly caseId: string; readonly visitId: string };
 const reference = "UTR402812345678";
 let uploadPath: string;
+let missingPath: string;
 let paymentPath: string;
 let reversal: string;
 let requestPath: string;
@@ -53,6 +54,8 @@ beforeAll(async () => {
   await staff.get("/console");
   runPath = `/console/reconciliations/ACME/${await aReconciliation(setup.lender, story.loan)}`;
   uploadPath = `/console/uploads/ACME/${await anUpload(service, "ACME", { hasRejected: true })}`;
+  const notBooked = { loan: story.loan, reference: "UTR-NEW", amount: 5, paidAt };
+  missingPath = `/console/money/missing/ACME/${await aComparison(service, "ACME", [notBooked])}`;
   const daysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString();
   await setup.lender.confirm(story.loan, { amount: 100, reference: "UTR1", paidAt: daysAgo, mode: "upi" });
   paymentPath = `/console/money/payments/ACME/${story.loan}/UTR1`;
@@ -123,6 +126,7 @@ const PAGES: readonly [name: string, path: () => string, most?: number][] = [
   ["a reconciliation", () => runPath],
   ["a payout", () => personPath.replace("field-partners", "money/payouts")],
   ["a payment", () => paymentPath],
+  ["the missing payments of a file", () => missingPath],
   ["the requests", () => "/console/money/requests"],
   ["a request", () => requestPath, REHEARSED],
   ["the effects of a reversal", () => `/console/money/changes?${reversal}`, REHEARSED],

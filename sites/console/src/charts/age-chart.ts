@@ -62,6 +62,6 @@ function bar(size: number): Html {
 }
 
 function ageLabel(age: string | null): string {
-  if (age === null) return "unknown";
-  return age === "90+" ? "over 90" : age.replace("-", "–");
+  if (age === null) return "Unknown";
+  return age === "90+" ? "Over 90" : age.replace("-", "–");
 }

@@ -47,6 +47,8 @@ export function funnelTable({
 
 /** Returns the part of the visits in percent. A link of the first minutes of a day may belong to a visit of the day before. */
 function shareOf(funnel: Funnel, step: keyof Funnel): Html {
-  if (step === "visits" || funnel.visits === 0) return html` <small></small>`;
+  // Without a visit no cell of the column has a percentage, so none needs the space.
+  if (funnel.visits === 0) return html``;
+  if (step === "visits") return html` <small></small>`;
   return html` <small>${Math.round((funnel[step] * 100) / funnel.visits)} %</small>`;
 }

@@ -17,6 +17,7 @@ export function assignPage(
   const [chosen] = people?.length === 1 ? people : [];
   return {
     title: "Assign the case",
+    section: "Cases",
     main: html`<section class="message">
       <h1>Assign the case</h1>
       <p>

@@ -21,14 +21,14 @@ export function auditPage(home: string, search: AuditSearch, { entries, next }: 
     title: "Audit",
     main: html`<h1>Audit</h1>
       <form method="get" action="${home}/audit" class="choice">
-        <label for="act">Act</label>
-        <input id="act" name="act" placeholder="case. or contact.revealed" value="${search.act ?? ""}" />
+        <label for="act">Act begins with</label>
+        <input id="act" name="act" size="28" placeholder="case. or contact.revealed" value="${search.act ?? ""}" />
         <label for="by">Operator</label>
         <input id="by" name="by" maxlength="200" value="${search.by ?? ""}" />
         <button type="submit" class="plain">Show</button>
       </form>
-      ${entries.length === 0 ? html`<p role="status">No entry matches.</p>` : listOf(entries)}
-      ${next === null ? "" : html`<p><a href="${home}/audit?${nextQuery(search, next)}">Older entries</a></p>`}`,
+      ${entries.length === 0 ? html`<p role="status" class="empty">No entry matches. Shorten the act, or leave the operator empty.</p>` : listOf(entries)}
+      ${next === null ? "" : html`<p class="more"><a href="${home}/audit?${nextQuery(search, next)}">Older entries</a></p>`}`,
   };
 }
 

@@ -4,9 +4,9 @@ import type { CaseView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import { factList } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
-import { casePath, withQuery } from "../paths.ts";
+import { casePath, deliveryPath, personPath, withQuery } from "../paths.ts";
 import { mayOperate } from "../route.ts";
-import { words } from "../words.ts";
+import { capitalized, words } from "../words.ts";
 import { messagePage } from "./message.ts";
 import { orderDoneText, orderLabel } from "./order-case.ts";
 
@@ -21,6 +21,7 @@ export function casePage(
     view;
   return {
     title: `Loan ${sourceLoanNumber}`,
+    section: "Cases",
     main: html`<h1>
         ${erasedAt === null ? borrowerName : `Loan ${sourceLoanNumber}`} <span class="state">${words(status)}</span>
       </h1>
@@ -33,7 +34,7 @@ export function casePage(
       <div class="case">
         <section class="panel">
           <h2>Case</h2>
-          ${factList(facts.map(([name, value]) => [words(name), value]))}
+          ${factList(facts.map(([name, value]) => [words(name), factOf(home, view, { name, value, operator })]))}
         </section>
         <section class="panel">
           <h2>Timeline</h2>
@@ -43,10 +44,12 @@ export function casePage(
               ? html`<p>Nothing has happened yet.</p>`
               : html`<ol class="timeline">
                   ${timeline.map(
-                    ({ at, what, details }) =>
+                    ({ at, what, details, eventId }) =>
                       html`<li>
                         <span class="at">${at}</span>
-                        <b>${words(what)}</b>
+                        <b
+                          >${eventId === undefined ? words(what) : html`<a href="${home}${deliveryPath(eventId)}">${words(what)}</a>`}</b
+                        >
                         <span>${details}</span>
                       </li>`,
                   )}
@@ -55,6 +58,23 @@ export function casePage(
         </section>
       </div>`,
   };
+}
+
+interface Fact {
+  readonly name: string;
+  readonly value: string;
+  readonly operator: ConsoleOperator;
+}
+
+/** The facts whose values are words of the service, and not names or times. */
+const IN_WORDS = new Set(["status", "field work", "days past due", "field partner", "personal data"]);
+
+/** Returns the value of a fact. For operators, the name of the field partner leads to their page. */
+function factOf(home: string, { fieldPartner, holderName }: CaseView, { name, value, operator }: Fact): Html | string {
+  if (name === "field partner" && fieldPartner && holderName !== null && operator.lenderCode === null) {
+    return html`<a href="${home}${personPath(fieldPartner.id)}">${holderName}</a>${value.slice(holderName.length)}`;
+  }
+  return IN_WORDS.has(name) ? capitalized(value) : value;
 }
 
 function doneLine(done: string | null): Html {

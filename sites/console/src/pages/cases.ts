@@ -112,7 +112,10 @@ function tableOf(
 ): Html {
   const staffOf = operator.lenderCode;
   const loanOrder = order === "loan" ? "loan-descending" : "loan";
-  const none = next === null ? "No case matches." : "No case matches so far. Continue the search to see more.";
+  const none =
+    next === null
+      ? "No case matches. Choose All in a filter, or another lender."
+      : "No case matches so far. Continue the search to see more.";
   return html`<p class="about">Times in ${timeZone}.</p>
     ${listTable({
       label: "Cases",

@@ -2,7 +2,7 @@ import { type Html, html } from "../html.ts";
 import { listTable } from "../list-parts.ts";
 import { reconciliationPath } from "../paths.ts";
 import type { ComparedPayments } from "../reads/uploads.ts";
-import { countText, words } from "../words.ts";
+import { capitalized, countText, words } from "../words.ts";
 
 /**
  * Returns the result of a comparison of payments: counts, sums, and the first differences of each list. The link leads to
@@ -20,7 +20,7 @@ export function comparedPayments(
       items: sums,
       none: "There is no payment.",
       columns: [
-        { label: "Side", cell: ([side]) => side },
+        { label: "Side", cell: ([side]) => capitalized(side) },
         { label: "Payments", isNumber: true, cell: ([, payments]) => payments },
         { label: "Sum", isNumber: true, cell: ([, , sum]) => sum },
       ],
@@ -32,7 +32,7 @@ export function comparedPayments(
       columns: [
         { label: "List", cell: ([list]) => words(list) },
         { label: "Payments", isNumber: true, cell: ([, count]) => count },
-        { label: "Meaning", cell: ([, , meaning]) => meaning },
+        { label: "Meaning", cell: ([, , meaning]) => capitalized(meaning) },
       ],
     })}
     ${lists.map(listOf)}
@@ -64,13 +64,13 @@ function listOf({ list, rows, lines, more }: ComparedPayments["lists"][number]):
             ],
           })
     }
-    ${more > 0 ? html`<p class="about">and ${countText(more)} more</p>` : ""}`;
+    ${more > 0 ? html`<p class="about">And ${countText(more)} more.</p>` : ""}`;
 }
 
 /** Returns lines as a list. */
 export function linesOf(lines: readonly string[]): Html {
   if (lines.length === 0) return html``;
   return html`<ul class="people">
-    ${lines.map((line) => html`<li>${line}</li>`)}
+    ${lines.map((line) => html`<li>${capitalized(line)}</li>`)}
   </ul>`;
 }

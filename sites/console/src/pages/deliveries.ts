@@ -1,7 +1,11 @@
 import type { DeliveriesPage, DeliverySearch } from "../desk.ts";
 import { type Html, html } from "../html.ts";
+import { listTable, nextPage } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
+import { casePath, deliveryPath } from "../paths.ts";
 import { countText, words } from "../words.ts";
+
+type ListedDelivery = DeliveriesPage["deliveries"][number];
 
 const STATES = ["waiting", "in_flight", "retrying", "delivered", "parked"] as const;
 
@@ -48,35 +52,41 @@ export function deliveriesPage(home: string, search: DeliverySearch, found: Deli
         </select>
         <button type="submit" class="plain">Show</button>
       </form>
-      ${deliveries.length === 0 ? html`<p role="status">No delivery matches.</p>` : listOf(home, deliveries)}
-      ${next === null ? "" : html`<p><a href="${home}/deliveries?${nextQuery(search, next)}">Older deliveries</a></p>`}`,
+      <p class="about">The newest first. Times are those of each lender's time zone.</p>
+      ${deliveryTable(home, deliveries, { hasLender: lenderCodes.length > 1 })}
+      ${next === null ? "" : nextPage({ home, path: "/deliveries" }, { ...search, before: next }, "Older deliveries")}`,
   };
 }
 
-function nextQuery({ lender, state }: DeliverySearch, before: string): string {
-  return new URLSearchParams({ ...(lender && { lender }), ...(state && { state }), before }).toString();
-}
-
-function listOf(home: string, deliveries: DeliveriesPage["deliveries"]): Html {
-  return html`<section class="panel">
-    <ol class="timeline">
-      ${deliveries.map(
-        ({ eventId, lenderCode, kind, sourceLoanNumber, state, attempts, lastError, createdAt }) =>
-          html`<li>
-            <span class="at">${createdAt}</span>
-            <a href="${home}/deliveries/${encodeURIComponent(eventId)}">${kind}</a>
-            <span
-              >${[
-                `${lenderCode} ${sourceLoanNumber}`,
-                words(state),
-                attempts === 1 ? "1 attempt" : `${countText(attempts)} attempts`,
-                lastError,
-              ]
-                .filter(Boolean)
-                .join(" · ")}</span
-            >
-          </li>`,
-      )}
-    </ol>
-  </section>`;
+/** Returns deliveries as a table. `hasLender`: whether a column names the lender, which leaves no room for the event's id. */
+export function deliveryTable(
+  home: string,
+  deliveries: readonly ListedDelivery[],
+  { hasLender }: { readonly hasLender: boolean },
+): Html {
+  return listTable({
+    label: "Deliveries",
+    items: deliveries,
+    none: "No delivery matches. Choose another state or lender.",
+    columns: [
+      {
+        label: "Event",
+        cell: ({ kind, eventId }) =>
+          html`<a href="${home}${deliveryPath(eventId)}">${kind}</a> ${hasLender ? "" : html`<small>${eventId}</small>`}`,
+      },
+      ...(hasLender ? [{ label: "Lender", cell: ({ lenderCode }: ListedDelivery) => lenderCode }] : []),
+      {
+        label: "Loan",
+        cell: ({ lenderCode, sourceLoanNumber: loan }) =>
+          html`<a href="${home}${casePath(lenderCode, loan)}">${loan}</a>`,
+      },
+      { label: "Created", cell: ({ createdAt }) => createdAt },
+      {
+        label: "State",
+        cell: ({ state }) => html`<span class="${state === "parked" ? "state bad" : "state"}">${words(state)}</span>`,
+      },
+      { label: "Attempts", isNumber: true, cell: ({ attempts }) => countText(attempts) },
+      { label: "Last error", cell: ({ lastError }) => lastError ?? "–" },
+    ],
+  });
 }

@@ -17,6 +17,7 @@ export function deliveryPage(
   const isNew = state === "waiting" || state === "in_flight";
   return {
     title: "Delivery",
+    section: "Deliveries",
     main: html`<h1>${kind} <span class="state">${words(state)}</span></h1>
       <p class="about">
         ${eventId}, ${lenderCode}

@@ -33,7 +33,7 @@ export function peoplePage(home: string, { text, state }: PeopleSearch, { people
       ${listTable({
         label: "Field partners",
         items: people,
-        none: "No field partner matches.",
+        none: "No field partner matches. Show all states, or search for a part of the name.",
         columns: [
           {
             label: "Name",
@@ -78,7 +78,7 @@ export function personPage(home: string, person: PersonView, operator: ConsoleOp
               html`<a href="${home}/cases?${queryText({ holder: fieldPartnerId })}">${countText(person.openCases)}</a>`,
             ],
             ["Open promises", countText(person.openPromises)],
-            ["Last visit", person.lastVisit ?? "none"],
+            ["Last visit", person.lastVisit ?? "None"],
             ["To pay out", owedText(person.owed)],
           ])}
         </section>

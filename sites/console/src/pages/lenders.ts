@@ -4,6 +4,7 @@ import type { PageContent } from "../page.ts";
 import { connectionPath } from "../paths.ts";
 import type { LendersPage, LenderView } from "../reads/lenders.ts";
 import { countText, words } from "../words.ts";
+import { deliveryTable } from "./deliveries.ts";
 import { messagePage } from "./message.ts";
 
 /** The lenders by code. */
@@ -14,7 +15,7 @@ export function lendersPage(home: string, { lenders, next }: LendersPage): PageC
       ${listTable({
         label: "Lenders",
         items: lenders,
-        none: "There is no lender yet.",
+        none: "There is no lender yet. The command lender create makes one.",
         columns: [
           {
             label: "Lender",
@@ -65,7 +66,7 @@ export function lenderPage(home: string, view: LenderView): PageContent {
       </div>
       <section class="panel">
         <h2>Deliveries</h2>
-        ${deliveriesTable(home, view)}
+        ${deliveryTable(home, view.deliveries, { hasLender: false })}
         ${next === null ? "" : nextPage({ home, path: `/lenders/${lenderCode}` }, { before: next }, "Older deliveries")}
       </section>`,
   };
@@ -91,7 +92,7 @@ function endpointPanel({ endpoint, lastFailure }: LenderView): Html {
   return html`<section class="panel">
     <h2>Callback <span class="${isBad ? "state bad" : "state"}">${words(endpoint.state)}</span></h2>
     ${factList([
-      ["URL", endpoint.url ?? "none"],
+      ["URL", endpoint.url ?? "None"],
       ["Failures in a row", countText(endpoint.consecutiveFailures)],
       ["Waiting", countText(endpoint.waiting)],
       ["Parked", countText(endpoint.parked)],
@@ -120,9 +121,9 @@ function fallbackPanel({ fallback: { upiId, bank, instructions, code } }: Lender
     <h2>Payment without a link</h2>
     ${code === null ? "" : qrCode(code)}
     ${factList([
-      ["UPI id", upiId ?? "none"],
-      ["Bank", bank ?? "none"],
-      ["Instructions", instructions ?? "none"],
+      ["UPI id", upiId ?? "None"],
+      ["Bank", bank ?? "None"],
+      ["Instructions", instructions ?? "None"],
     ])}
   </section>`;
 }
@@ -139,24 +140,4 @@ function qrCode({ modules, path }: { readonly modules: number; readonly path: st
     <rect width="100%" height="100%" fill="#fff"></rect>
     <path d="${path}" fill="#000"></path>
   </svg>`;
-}
-
-function deliveriesTable(home: string, { lenderCode, deliveries }: LenderView): Html {
-  return listTable({
-    label: "Deliveries",
-    items: deliveries,
-    none: "No delivery.",
-    columns: [
-      { label: "Event", cell: ({ kind, eventId }) => html`${kind} <small>${eventId}</small>` },
-      {
-        label: "Loan",
-        cell: ({ sourceLoanNumber: loan }) =>
-          html`<a href="${home}/cases/${lenderCode}/${encodeURIComponent(loan)}">${loan}</a>`,
-      },
-      { label: "Created", cell: ({ created }) => created },
-      { label: "State", cell: ({ state }) => html`<span class="state">${words(state)}</span>` },
-      { label: "Attempts", isNumber: true, cell: ({ attempts }) => countText(attempts) },
-      { label: "Last error", cell: ({ lastError }) => lastError ?? "–" },
-    ],
-  });
 }

@@ -1,8 +1,9 @@
 import { type Html, html } from "../html.ts";
 import { factList, listTable } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
-import type { MoneyOrder, MoneyRequest, MoneyRequestView } from "../reads/money-changes.ts";
-import { words } from "../words.ts";
+import { reconciliationPath } from "../paths.ts";
+import type { BookingOrder, MoneyOrder, MoneyRequest, MoneyRequestView } from "../reads/money-changes.ts";
+import { utcText, words } from "../words.ts";
 import { backPath, CHANGE_TITLES } from "./money-changes.ts";
 
 const REQUESTS = "/money/requests";
@@ -21,11 +22,13 @@ export function requestsPage(home: string, requests: readonly MoneyRequest[]): P
           {
             label: "Change",
             cell: ({ requestId, order }) =>
-              html`<a href="${home}${requestPath(requestId)}">${CHANGE_TITLES[order.kind]}: ${order.reference}</a>`,
+              html`<a href="${home}${requestPath(requestId)}"
+                >${titleOf(order)}: ${order.kind === "booking" ? order.fileName : order.reference}</a
+              >`,
           },
           { label: "Asked for by", cell: ({ requestedBy }) => requestedBy },
-          { label: "Asked for at", cell: ({ requestedAt }) => requestedAt },
-          { label: "Expires at", cell: ({ expiresAt }) => expiresAt },
+          { label: "Asked for at", cell: ({ requestedAt }) => utcText(requestedAt) },
+          { label: "Expires at", cell: ({ expiresAt }) => utcText(expiresAt) },
         ],
       })}`,
   };
@@ -38,7 +41,7 @@ export function requestPage(
   { hiddenFields, problem }: { readonly hiddenFields: () => Html; readonly problem?: string },
 ): PageContent {
   const { order, requestedBy, requestedAt, expiresAt, decidedBy, state, isOwn, rehearsal, requestId } = request;
-  const title = CHANGE_TITLES[order.kind];
+  const title = titleOf(order);
   const form = (decision: "confirm" | "decline", label: string, kind: string) =>
     html`<form method="post" action="${home}${requestPath(requestId)}/${decision}" class="act">
       ${hiddenFields()}
@@ -54,8 +57,8 @@ export function requestPage(
         ["State", words(state)],
         ...subjectOf(order),
         ["Asked for by", requestedBy],
-        ["Asked for at", requestedAt],
-        ...(decidedBy === null ? [["Expires at", expiresAt] as const] : [["Decided by", decidedBy] as const]),
+        ["Asked for at", utcText(requestedAt)],
+        ...(decidedBy === null ? [["Expires at", utcText(expiresAt)] as const] : [["Decided by", decidedBy] as const]),
       ])}
       ${rehearsal?.kind === "possible" ? factList(rehearsal.facts) : ""}
       ${rehearsal?.kind === "refused" && problem === undefined ? html`<p class="problem">${rehearsal.detail}</p>` : ""}
@@ -70,7 +73,7 @@ export function requestPage(
           : ""
       }
       <p>
-        <a href="${home}${backPath(order)}">${order.kind === "payout" ? "The payout" : "The payment"}</a>
+        ${subjectLink(home, order)}
         <a href="${home}${REQUESTS}">All requests</a>
       </p>
     </section>`,
@@ -82,8 +85,23 @@ export function requestPath(requestId: string): string {
   return `${REQUESTS}/${encodeURIComponent(requestId)}`;
 }
 
-function subjectOf(order: MoneyOrder): readonly (readonly [string, string])[] {
+function titleOf({ kind }: MoneyOrder | BookingOrder): string {
+  return kind === "booking" ? "Book the missing payments" : CHANGE_TITLES[kind];
+}
+
+function subjectLink(home: string, order: MoneyOrder | BookingOrder): Html {
+  if (order.kind === "booking")
+    return html`<a href="${home}${reconciliationPath(order.lenderCode, order.runId)}">The reconciliation</a>`;
+  return html`<a href="${home}${backPath(order)}">${order.kind === "payout" ? "The payout" : "The payment"}</a>`;
+}
+
+function subjectOf(order: MoneyOrder | BookingOrder): readonly (readonly [string, string])[] {
   switch (order.kind) {
+    case "booking":
+      return [
+        ["File", `${order.fileName} of ${order.lenderCode}`],
+        ["Reason", order.note],
+      ];
     case "payout":
       return [["Amount of the payout", `${order.amount} ${order.currency}`]];
     case "reversal":

@@ -26,7 +26,9 @@ export function moneyPage(home: string, page: MoneyPage, operator: ConsoleOperat
           label: "Payouts due",
           items: due,
           none:
-            dueNext === null ? "No money is owed." : "No money is owed to these people. Continue with the next page.",
+            dueNext === null
+              ? "No money is owed. A payment on the case of a field partner earns a commission."
+              : "No money is owed to these people. Continue with the next page.",
           columns: [
             {
               label: "Field partner",

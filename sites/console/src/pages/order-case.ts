@@ -70,6 +70,7 @@ export function orderPage(
   const back = casePath(lenderCode, sourceLoanNumber);
   return {
     title: words.title,
+    section: "Cases",
     main: html`<section class="message">
       <h1>${words.title}</h1>
       <p>Loan ${sourceLoanNumber} of ${lenderCode}${view.erasedAt === null ? html`, ${view.borrowerName}` : ""}.</p>

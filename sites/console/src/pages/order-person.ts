@@ -22,6 +22,7 @@ export function personOrderPage(
   const title = order === "suspend" ? "Suspend a field partner" : "Resume a field partner";
   return {
     title,
+    section: "Field partners",
     main: html`<section class="message">
       <h1>${title}</h1>
       ${isDone ? doneText(home, person) : ""}

@@ -14,7 +14,7 @@ const REVERSAL_COLUMNS: readonly Column<Row>[] = [
   { label: "Payment", cell: ({ ofPayment }) => ofPayment ?? "–" },
 ];
 const PAYMENT_COLUMNS: readonly Column<Row>[] = [
-  { label: "Mode", cell: ({ about }) => about },
+  { label: "Mode", cell: ({ about }) => words(about) },
   {
     label: "Reversed",
     isNumber: true,
@@ -66,8 +66,8 @@ export function paymentsPage(
           lenderCode === undefined
             ? "There is no such lender."
             : isReversals
-              ? "No payment was taken back."
-              : "No payment was booked.",
+              ? "No payment was taken back until this day."
+              : "No payment was booked until this day.",
         columns: [
           { label: "Reference", cell: (row) => referenceOf(home, page, { row, operator }) },
           {

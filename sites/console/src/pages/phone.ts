@@ -19,6 +19,7 @@ export function phonePage(
   const { fieldPartnerId, displayName } = person;
   return {
     title: "New phone number",
+    section: "Field partners",
     main: html`<section class="message">
       <h1>New phone number</h1>
       ${isDone ? html`<p class="done" role="status">${displayName} now has the phone ${person.phone}.</p>` : ""}

@@ -8,7 +8,7 @@ import type {
   ReconciliationsSearch,
   ReconciliationView,
 } from "../reads/reconciliations.ts";
-import { countText, words } from "../words.ts";
+import { capitalized, countText, words } from "../words.ts";
 import { messagePage } from "./message.ts";
 
 const SECTION = "Reconciliations";
@@ -44,7 +44,10 @@ export function reconciliationsPage(home: string, page: ReconciliationsPage): Pa
       ${listTable({
         label: "Reconciliations",
         items: reconciliations,
-        none: lender === undefined ? "There is no such lender." : `No reconciliation of ${lender} yet.`,
+        none:
+          lender === undefined
+            ? "There is no such lender."
+            : `No reconciliation of ${lender} yet. Import compares the payments of a day.`,
         columns: [
           {
             label: "From",
@@ -72,7 +75,9 @@ export function reconciliationPage(home: string, found: ReconciliationView): Pag
     section: SECTION,
     main: html`<h1>Reconciliation</h1>
       <p class="about">${runId} of ${lenderCode}. Times in ${timeZone}.</p>
-      ${factList(facts.map(([name, value]) => [words(name), value]))}
+      <section class="panel">
+        ${factList(facts.map(([name, value]) => [words(name), name === "by" ? capitalized(value) : value]))}
+      </section>
       ${
         shown.length === 0
           ? html`<p role="status" class="empty">The file and the books agree.</p>`

@@ -2,7 +2,7 @@ import { type Html, html } from "../html.ts";
 import { factList, listTable } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import type { SystemPage } from "../reads/system.ts";
-import { countText, words } from "../words.ts";
+import { capitalized, countText, utcText, words } from "../words.ts";
 
 type Report = NonNullable<SystemPage["report"]>;
 
@@ -14,8 +14,8 @@ export function systemPage(home: string, { versions, report }: SystemPage): Page
       ${
         report
           ? html`<p class="about">
-                As <code>doctor</code> found it at ${report.at.slice(0, 19).replace("T", " ")} UTC. If this is more than
-                a minute ago, open the page again in a few seconds for a new report.
+                As <code>doctor</code> found it at ${utcText(report.at)}. If this is more than a minute ago, open the
+                page again in a few seconds for a new report.
               </p>
               <section class="panel">
                 <h2>Problems</h2>
@@ -29,7 +29,7 @@ export function systemPage(home: string, { versions, report }: SystemPage): Page
       }
       <section class="panel">
         <h2>Versions</h2>
-        ${factList(versions)}
+        ${factList(versions.map(([name, value]) => [name, capitalized(value)]))}
       </section>`,
   };
 }

@@ -1,8 +1,9 @@
+import type { ConsoleOperator } from "../access.ts";
 import { actForm } from "../act-form.ts";
 import { type Html, html } from "../html.ts";
 import { factList, listTable } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
-import { uploadPath, withQuery } from "../paths.ts";
+import { missingPath, uploadPath, withQuery } from "../paths.ts";
 import type { UploadView } from "../reads/uploads.ts";
 import { countText, words } from "../words.ts";
 import { messagePage } from "./message.ts";
@@ -20,6 +21,7 @@ export interface RefusedForm {
 }
 
 interface UploadParts {
+  readonly operator: ConsoleOperator;
   /** Returns the hidden fields of one form. */
   readonly hidden: () => Html;
   readonly refused?: RefusedForm;
@@ -58,7 +60,7 @@ export function refusedUploadPage(title: string, text: string): PageContent {
   return { ...messagePage(title, text), section: "Import" };
 }
 
-function contentOf(home: string, view: UploadView, { hidden, refused }: UploadParts): Html {
+function contentOf(home: string, view: UploadView, { operator, hidden, refused }: UploadParts): Html {
   const problemIn = (form: "check" | "apply") => (refused?.form === form ? refused.problem : undefined);
   switch (view.state) {
     case "waiting":
@@ -71,7 +73,7 @@ function contentOf(home: string, view: UploadView, { hidden, refused }: UploadPa
       if (view.kind === "payments") {
         return html`${fileOf(view)}
           ${view.reconciliation ? comparedPayments(home, view.lenderCode, view.reconciliation) : ""}
-          ${rejectedLink(home, view)}
+          ${missingLink(home, view, operator)} ${rejectedLink(home, view)}
           <h2>Compare the file in another way</h2>
           ${checkForm(home, view, { hidden: hidden(), problem: problemIn("check"), isOpen: false })}`;
       }
@@ -97,6 +99,14 @@ function contentOf(home: string, view: UploadView, { hidden, refused }: UploadPa
         </p>
         ${changesOf(view, "What the file has changed")} ${rejectedLink(home, view)}`;
   }
+}
+
+/** Returns the link to the form that books the missing payments. A lender's staff does not have it. */
+function missingLink(home: string, view: UploadView, { lenderCode, roles }: ConsoleOperator): Html {
+  const { missing = 0 } = view;
+  if (missing === 0 || lenderCode !== null || !roles.includes("money")) return html``;
+  const label = missing === 1 ? "Book the missing payment" : `Book the ${countText(missing)} missing payments`;
+  return html`<p class="acts"><a href="${home}${missingPath(view)}">${label}</a></p>`;
 }
 
 function progressOf(home: string, view: UploadView): Html {

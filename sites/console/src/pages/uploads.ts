@@ -55,7 +55,7 @@ export function uploadsPage(home: string, page: UploadsPage, { hidden, typed = {
         ${optionFields(kind, typed, { encodings })}
         <p class="buttons"><button type="submit">Upload and check</button></p>
       </form>
-      <h2 class="next">Uploads of the last hours</h2>
+      <h2>Uploads of the last hours</h2>
       ${uploadsTable(home, page, timeZone ?? "")}`,
   };
 }
@@ -64,7 +64,7 @@ function uploadsTable(home: string, { lenderCode, uploads }: UploadsPage, timeZo
   return listTable({
     label: "Uploads",
     items: lenderCode === undefined ? [] : uploads,
-    none: "There is no upload.",
+    none: "There is no upload yet. Choose a file above.",
     columns: [
       {
         label: "File",
@@ -120,7 +120,7 @@ function caseFields(typed: TypedOptions): Html {
       option: "--as-of",
       label: "Moment of the balances, in the lender's local time: 2026-11-20 18:00",
     })}
-    <label class="tick">
+    <label class="option">
       <input
         type="checkbox"
         name="allowSimilarLoans"
@@ -149,7 +149,7 @@ function choiceField(
 ): Html {
   return html`<label for="${name}">${label} <code>${option}</code></label>
     <select id="${name}" name="${name}">
-      <option value="">as the file shows</option>
+      <option value="">As the file shows</option>
       ${values.map((value) =>
         value === typed[name] ? html`<option selected>${value}</option>` : html`<option>${value}</option>`,
       )}

@@ -43,12 +43,13 @@ export interface LenderView {
     | undefined;
   readonly deliveries: readonly {
     readonly eventId: string;
+    readonly lenderCode: string;
     readonly kind: string;
     readonly sourceLoanNumber: string;
     readonly state: string;
     readonly attempts: number;
     readonly lastError: string | null;
-    readonly created: string;
+    readonly createdAt: string;
   }[];
   /** The `before` of the next page of deliveries; null on the last page. */
   readonly next: string | null;

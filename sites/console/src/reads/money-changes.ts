@@ -58,6 +58,16 @@ export type MoneyOrder =
     })
   | (PaymentName & { readonly kind: "move"; readonly toLoan: string; readonly note: string });
 
+/** A booking of the payments that a comparison found only in a lender's file. */
+export interface BookingOrder {
+  readonly kind: "booking";
+  readonly lenderCode: string;
+  readonly uploadId: string;
+  readonly runId: string;
+  readonly fileName: string;
+  readonly note: string;
+}
+
 /** What a change would do. `order` asks for exactly these effects. */
 export type MoneyRehearsal =
   | {
@@ -71,7 +81,7 @@ export type MoneyRehearsal =
 /** A change that waits for a second operator, or was decided. Times are ISO 8601 in UTC. */
 export interface MoneyRequest {
   readonly requestId: string;
-  readonly order: MoneyOrder;
+  readonly order: MoneyOrder | BookingOrder;
   readonly requestedBy: string;
   readonly requestedAt: string;
   readonly expiresAt: string;
@@ -83,5 +93,62 @@ export interface MoneyRequest {
 
 /** A request, with the effects that its change would have now; undefined if it does not wait. */
 export interface MoneyRequestView extends MoneyRequest {
-  readonly rehearsal: MoneyRehearsal | undefined;
+  readonly rehearsal:
+    | { readonly kind: "possible"; readonly facts: readonly (readonly [name: string, value: string])[] }
+    | Exclude<MoneyRehearsal, { kind: "possible" }>
+    | undefined;
+}
+
+/** The missing payments of an uploaded file: what a booking would do, or why it is not possible. */
+export interface MissingPayments {
+  readonly lenderCode: string;
+  readonly uploadId: string;
+  /** Changes with each comparison of the file. */
+  readonly version: string;
+  readonly fileName: string;
+  readonly timeZone: string;
+  /** The number of missing payments. */
+  readonly missing: number;
+  readonly rehearsal:
+    | {
+        readonly kind: "possible";
+        readonly facts: readonly (readonly [name: string, value: string])[];
+        /** The first missing payments. Without a time, a payment is not booked. */
+        readonly rows: readonly {
+          readonly line: string;
+          readonly loan: string;
+          readonly reference: string;
+          readonly amount: string;
+          readonly paidAt: string | null;
+        }[];
+      }
+    | Exclude<MoneyRehearsal, { kind: "possible" }>;
+}
+
+/** A form that books missing payments. */
+export interface BookingForm {
+  readonly lenderCode: string;
+  readonly uploadId: string;
+  readonly version: string;
+  /** Lines whose amounts are right although they look like minor units. */
+  readonly majorUnits: string;
+  readonly note: string;
+}
+
+/** The payments that a booking has booked, and those that it has not. */
+export interface BookedPayments {
+  readonly kind: "booked";
+  readonly order: BookingOrder;
+  readonly booked: number;
+  /** The number of payments that were booked between the comparison and the booking. */
+  readonly alreadyBooked: number;
+  readonly refusedCount: number;
+  readonly refused: readonly {
+    /** The line of the file. */
+    readonly position: number;
+    readonly loan: string;
+    readonly reference: string;
+    readonly code: string;
+    readonly detail: string;
+  }[];
 }

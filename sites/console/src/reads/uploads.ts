@@ -76,6 +76,8 @@ export interface UploadView extends UploadName {
   };
   /** The result of a comparison of payments, with the first differences of each list. */
   readonly reconciliation?: ComparedPayments;
+  /** The number of payments that only the file has, if they can be booked. */
+  readonly missing?: number;
 }
 
 /** The result of a comparison of payments. */

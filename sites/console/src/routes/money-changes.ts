@@ -2,6 +2,7 @@ import { answerForm } from "./answer-form.ts";
 import { moneyOrderIn } from "../money-order.ts";
 import { noPersonPage } from "../pages/field-partners.ts";
 import { messagePage } from "../pages/message.ts";
+import { bookedPage } from "../pages/missing-payments.ts";
 import {
   backPath,
   changePage,
@@ -114,7 +115,11 @@ export const MONEY_ROUTES: readonly ConsoleRoute[] = [
       const { requestId } = found;
       return answerForm(visit, {
         problem: undefined,
-        perform: () => (decision === "confirm" ? acts.confirmRequest(requestId) : acts.declineRequest(requestId)),
+        async perform() {
+          if (decision === "decline") return acts.declineRequest(requestId);
+          const outcome = await acts.confirmRequest(requestId);
+          return outcome.kind === "booked" ? { kind: "shows", page: bookedPage(home, outcome) } : outcome;
+        },
         async again(problem) {
           const present = (await desk.moneyRequest(requestId)) ?? found;
           return requestPage(home, present, { hiddenFields, problem });

@@ -55,9 +55,10 @@ export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
     path: PATH,
     roles: OPERATORS,
     isForLenders: true,
-    async answer({ desk, home, hiddenFields, params }) {
+    async answer({ desk, home, hiddenFields, operator, params }) {
       const view = await desk.upload(nameIn(params));
-      return view ? { page: uploadPage(home, view, { hidden: hiddenFields }) } : { page: noUploadPage(), status: 404 };
+      if (!view) return { page: noUploadPage(), status: 404 };
+      return { page: uploadPage(home, view, { hidden: hiddenFields, operator }) };
     },
   },
   {
@@ -76,7 +77,7 @@ export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
     roles: OPERATORS,
     isForLenders: true,
     async answer(visit) {
-      const { acts, desk, form, home, hiddenFields, params } = visit;
+      const { acts, desk, form, home, hiddenFields, operator, params } = visit;
       const name = nameIn(params);
       const view = await desk.upload(name);
       if (!view) return { page: noUploadPage(), status: 404 };
@@ -86,7 +87,7 @@ export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
         perform: () => acts.checkFile({ ...name, version: form.get("version") ?? "", fields }),
         again: (problem) => {
           const typed = { ...view, options: fields };
-          return uploadPage(home, typed, { hidden: hiddenFields, refused: { form: "check", problem } });
+          return uploadPage(home, typed, { hidden: hiddenFields, operator, refused: { form: "check", problem } });
         },
         doneAt: home + uploadPath(name),
       });
@@ -98,7 +99,7 @@ export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
     roles: OPERATORS,
     isForLenders: true,
     async answer(visit) {
-      const { acts, desk, form, home, hiddenFields, params } = visit;
+      const { acts, desk, form, home, hiddenFields, operator, params } = visit;
       const name = nameIn(params);
       const view = await desk.upload(name);
       if (!view) return { page: noUploadPage(), status: 404 };
@@ -108,7 +109,8 @@ export const UPLOAD_ROUTES: readonly ConsoleRoute[] = [
         perform: () => acts.applyFile({ ...name, version: form.get("version") ?? "", reason }),
         again: async (because) => {
           const now = (await desk.upload(name)) ?? view;
-          return uploadPage(home, now, { hidden: hiddenFields, refused: { form: "apply", problem: because, reason } });
+          const refused = { form: "apply", problem: because, reason } as const;
+          return uploadPage(home, now, { hidden: hiddenFields, operator, refused });
         },
         doneAt: home + uploadPath(name),
       });

@@ -1,15 +1,13 @@
-import { newId, publicId, transaction } from "@collections/database";
+import { newId, publicId } from "@collections/database";
 import {
-  confirmMissing,
   KnownSequences,
   MAX_WINDOW_DAYS,
   reconcile,
   type Reconciliation,
   reconciliationOf,
   ReconciliationRunningError,
-  type UnconfirmedRow,
 } from "@collections/flows";
-import { type Lender, recordAct } from "@collections/lenders";
+import type { Lender } from "@collections/lenders";
 import { type Span, spanOfDay } from "@collections/local-time";
 import { type Command, InvalidArgumentError } from "commander";
 import assert from "node:assert/strict";
@@ -25,6 +23,7 @@ import { besideFile } from "../../table-file/rejected-file.ts";
 import type { SurveyedFile } from "../../table-file/survey.ts";
 import { startProgress } from "../case/import-progress.ts";
 import { counted } from "../../desk/counted.ts";
+import { bookMissing } from "../../desk/money/book-missing.ts";
 import { withFileOptions, withLenderFile } from "../terminal/file-options.ts";
 import { shownSurvey, surveyText } from "../terminal/file-words.ts";
 import { type LocalMoment, readDay, readPoint, readReason } from "../terminal/read-options.ts";
@@ -220,35 +219,22 @@ async function confirmAfterQuestion(
     if (!(await confirm(`Book ${counted(onlyYours, "payment")} of ${lender.code}, ${lender.name}?`)))
       throw new Refusal("NOT_CONFIRMED", "No payment was booked.");
   }
-  const audit = (act: string, data: object) =>
-    transaction(operator.em(), async (tx) =>
-      recordAct(tx, {
-        lenderId: lender.id,
-        act,
-        reason,
-        data: {
-          runId: publicId("rec", runId),
-          digest: digest?.toString("hex"),
-          file: basename(surveyed.file.path),
-          sha256: surveyed.file.sha256,
-          ...(parts.length > 0 && { parts }),
-          ...data,
-        },
-      }),
-    );
-  await audit("reconciliation.confirm_started", { missing: onlyYours });
-  const total = { booked: 0, alreadyBooked: 0 };
-  const refused: UnconfirmedRow[] = [];
-  const run = { lenderId: lender.id, runId, digest };
-  const rules = { environment: operator.config.environment, known, inMajorUnits: new Set(amountIsMajorUnits) };
-  for await (const page of confirmMissing(operator.em(), run, lender, rules)) {
-    total.booked += page.booked;
-    total.alreadyBooked += page.alreadyBooked;
-    refused.push(...page.refused.slice(0, MOST_IN_JSON - refused.length));
-  }
-  const left = onlyYours - total.booked - total.alreadyBooked;
-  await audit("reconciliation.confirmed", { ...total, refused: left });
-  const confirmed = { ...total, refusedCount: left, refused };
+  const { file } = surveyed;
+  const confirmed = await bookMissing(
+    () => operator.em(),
+    {
+      lender,
+      runId,
+      digest,
+      missing: onlyYours,
+      reason,
+      file: { file: basename(file.path), sha256: file.sha256, ...(parts.length > 0 && { parts }) },
+      known,
+      inMajorUnits: new Set(amountIsMajorUnits),
+      environment: operator.config.environment,
+    },
+    { mostRefused: MOST_IN_JSON },
+  );
   answer(
     {
       ...shownReconciliation(lender, result),
@@ -258,7 +244,7 @@ async function confirmAfterQuestion(
     },
     [...(yes ? [resultText(lender, result), ""] : []), confirmedText(confirmed)].join("\n"),
   );
-  if (left > 0 || isDifferent(result, { exceptOnlyYours: true })) process.exitCode = EXIT.partly;
+  if (confirmed.refusedCount > 0 || isDifferent(result, { exceptOnlyYours: true })) process.exitCode = EXIT.partly;
 }
 
 function isDifferent({ run }: Reconciliation, { exceptOnlyYours = false } = {}): boolean {

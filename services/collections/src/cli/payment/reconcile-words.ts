@@ -1,6 +1,6 @@
 import { DIFFERENCE_LISTS, minorUnitsIn, type ReconciliationDifference } from "@collections/bookings";
 import { publicId } from "@collections/database";
-import type { Reconciliation, UnconfirmedRow } from "@collections/flows";
+import type { Reconciliation } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
 import { counted } from "../../desk/counted.ts";
@@ -12,20 +12,12 @@ import {
   reconciliationWords,
   SHOWN_DIFFERENCES,
 } from "../../desk/files/reconciliation-words.ts";
+import type { Confirmed } from "../../desk/money/book-missing.ts";
 import { shownRun } from "../../desk/money/shown-run.ts";
 import { table } from "../terminal/with-database.ts";
 
 /** The maximum number of differences of each list that a command prints as JSON. */
 export const MOST_IN_JSON = 10_000;
-
-/** How many of the missing payments were booked, and which were not. */
-export interface Confirmed {
-  readonly booked: number;
-  /** The number of missing payments that another process booked after the comparison. */
-  readonly alreadyBooked: number;
-  readonly refusedCount: number;
-  readonly refused: readonly UnconfirmedRow[];
-}
 
 /** Describes the result of a run as text: counts, sums, and the first differences of each list. */
 export function reconciliationText(lender: Lender, result: Reconciliation): string {

@@ -13,7 +13,7 @@ import { instantOf, timeIn } from "@collections/local-time";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { amountText } from "../amount-text.ts";
 import { counted } from "../counted.ts";
-import { DIFFERENCE_WORDS } from "../money/difference-words.ts";
+import { DIFFERENCE_WORDS } from "./difference-words.ts";
 import { momentText } from "./moment-text.ts";
 
 /** The number of differences that are shown of each list. */

@@ -6,7 +6,7 @@ import { outcomeContext, partContext, sealFile } from "../../table-file/upload/s
 import { readImportOptions } from "../../case-file/import-options.ts";
 import { readComparisonOptions } from "../../payment-file/comparison-options.ts";
 import { type TypedOptions, typedOptions } from "../../table-file/upload/upload-options.ts";
-import type { UploadKind } from "../../table-file/upload/upload-schema.ts";
+import type { Upload, UploadKind } from "../../table-file/upload/upload-schema.ts";
 import {
   applyUpload,
   checkAgain,
@@ -30,6 +30,16 @@ export interface UploadActing extends Acting {
   readonly vault: Vault;
 }
 
+/** What a booking of the missing payments needs to know about a comparison. It is kept with the uploaded file. */
+export interface ComparedFile {
+  /** The number of payments that only the file has. */
+  readonly missing: number;
+  /** The digest of the stored run, as hexadecimal digits. */
+  readonly digest: string | null;
+  /** The sequences of loans that the run knew, of which `KnownSequences` is made. */
+  readonly known: readonly (readonly [loan: string, sequence: string])[];
+}
+
 /** The outcome of a check or of an import, in words. */
 export interface UploadOutcome {
   /** Why the file cannot be applied. */
@@ -39,6 +49,8 @@ export interface UploadOutcome {
   readonly notes?: readonly string[];
   readonly changes?: ImportWords;
   readonly reconciliation?: ReconciliationWords;
+  /** What a booking of the missing payments needs to know about the comparison. It is not shown. */
+  readonly compared?: ComparedFile;
 }
 
 /** Names an upload. */
@@ -83,8 +95,7 @@ export async function uploadFromDesk(acting: UploadActing, name: UploadName) {
   const found = await findUpload(acting, name);
   if (!found) return undefined;
   const { lender, upload, key } = found;
-  const outcome: UploadOutcome =
-    upload.outcome === null ? {} : openOutcome(acting.vault, upload.outcome, outcomeContext(key));
+  const { compared, ...outcome } = outcomeOf(acting.vault, upload, key);
   const local = (at: Date) => timeIn(lender.timeZone, at);
   return {
     lenderCode: lender.code,
@@ -105,7 +116,27 @@ export async function uploadFromDesk(acting: UploadActing, name: UploadName) {
     options: upload.options,
     encodings: ENCODINGS,
     ...outcome,
+    ...(compared && { missing: compared.missing }),
   };
+}
+
+/** Returns a comparison of payments that a worker has made of an uploaded file. Undefined if there is none. */
+export async function comparedUpload(acting: UploadActing, name: UploadName) {
+  const found = await findUpload(acting, name);
+  if (!found || found.upload.kind !== "payments" || found.upload.state !== "checked") return undefined;
+  const { lender, upload, key } = found;
+  const { compared } = outcomeOf(acting.vault, upload, key);
+  return compared && { lender, upload, compared };
+}
+
+/**
+ * Has the file of a comparison compared again, after its missing payments were booked. Does nothing if it was compared again
+ * in the meantime, or has expired.
+ */
+export async function compareAgain(acting: UploadActing, { lenderId, id: uploadId, version, options }: Upload) {
+  const key = { lenderId, uploadId, version };
+  const again = { options, runId: newId(), now: new Date() };
+  await transaction(acting.em(), (tx) => checkAgain(tx, key, again));
 }
 
 /** Returns the rejected rows of an import as a CSV file, or undefined if there are none. */
@@ -229,9 +260,10 @@ function problemOf(kind: UploadKind, options: TypedOptions, { timeZone }: Lender
   return "problem" in read ? read.problem : undefined;
 }
 
-function openOutcome(vault: Vault, sealed: string, context: string): UploadOutcome {
+function outcomeOf(vault: Vault, { outcome }: Upload, key: UploadKey): UploadOutcome {
+  if (outcome === null) return {};
   try {
-    return JSON.parse(vault.open(sealed, context)) as UploadOutcome;
+    return JSON.parse(vault.open(outcome, outcomeContext(key))) as UploadOutcome;
   } catch (error) {
     if (!(error instanceof SealedValueError)) throw error;
     return {

@@ -357,7 +357,8 @@ function whyNoPayout(
   }
 }
 
-function withAsker(reason: string, confirmation: SecondConfirmation | undefined): string {
+/** Returns a reason for the audit that names the operator who asked, if a second person confirms. */
+export function withAsker(reason: string, confirmation: SecondConfirmation | undefined): string {
   return confirmation === undefined ? reason : `${reason} (asked for by ${confirmation.askedBy})`;
 }
 

@@ -11,7 +11,7 @@ import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { amountText } from "../amount-text.ts";
 import { chosenLender } from "../chosen-lender.ts";
-import { DIFFERENCE_WORDS } from "./difference-words.ts";
+import { DIFFERENCE_WORDS } from "../files/difference-words.ts";
 import { shownRun } from "./shown-run.ts";
 
 const PAGE_SIZE = 50;
@@ -76,7 +76,7 @@ export async function reconciliationPage(em: EntityManager, given: readonly Lend
   const differences = found.slice(0, PAGE_SIZE);
   const sums = (sides: typeof totals.yours) =>
     sides.map(
-      ({ count, amountMinor, currency }) => `${count.toLocaleString("en")}: ${amountText(amountMinor, currency)}`,
+      ({ count, amountMinor, currency }) => `${count.toLocaleString("en")} (${amountText(amountMinor, currency)})`,
     );
   return {
     lenderCode: lender.code,
@@ -87,7 +87,7 @@ export async function reconciliationPage(em: EntityManager, given: readonly Lend
       ["to", timeIn(lender.timeZone, run.windowTo)],
       ["started", timeIn(lender.timeZone, run.startedAt)],
       ["by", run.requestedBy],
-      ["file", run.fileName ?? "none"],
+      ["file", run.fileName ?? "None"],
       ["payments of the file", sums(totals.yours).join(" + ") || "0"],
       ["booked payments", sums(totals.ours).join(" + ") || "0"],
       ["matched", totals.matched.toLocaleString("en")],

@@ -8,28 +8,59 @@ import {
   waitingSecondPersonRequests,
 } from "@collections/operators";
 import { needsSecondPerson, type SecondPersonLimits } from "../../settings/second-person.ts";
-import type { Acting, DeskOutcome } from "../acts.ts";
-import { changeFromDesk, type MoneyOrder, rehearseChange } from "./changes.ts";
+import type { DeskOutcome } from "../acts.ts";
+import type { UploadActing } from "../files/uploads.ts";
+import { changeFromDesk, type MoneyOrder, type MoneyRehearsal, rehearseChange } from "./changes.ts";
+import {
+  bookFromDesk,
+  type BookingForm,
+  type BookingOrder,
+  bookingOrderOf,
+  type BookingOutcome,
+  rehearseBooking,
+} from "./missing-payments.ts";
 
 /** The operator who asks or decides, and the amounts above which a second person confirms. */
-export interface MoneyDesk extends Acting {
+export interface MoneyDesk extends UploadActing {
   readonly operator: string;
   readonly limits: SecondPersonLimits | undefined;
 }
 
+/** A change that a second person has to confirm. */
+export interface WaitingRequest {
+  readonly kind: "waiting";
+  readonly requestId: string;
+}
+
 /** Makes a change, or asks a second person for it if its amount is above the limit. */
-export async function changeOrRequest(
-  desk: MoneyDesk,
-  order: MoneyOrder,
-): Promise<DeskOutcome | { readonly kind: "waiting"; readonly requestId: string }> {
+export async function changeOrRequest(desk: MoneyDesk, order: MoneyOrder): Promise<DeskOutcome | WaitingRequest> {
   if (desk.limits === undefined) return changeFromDesk(desk, order);
   const rehearsal = await rehearseChange(desk, order);
   if (rehearsal.kind !== "possible") return rehearsal;
   if (!needsSecondPerson(desk.limits, rehearsal)) return changeFromDesk(desk, rehearsal.order);
-  const change = { ...rehearsal.order };
-  const asked = { requestedBy: desk.operator, change };
-  const { id } = await transaction(desk.em(), (tx) => requestSecondPerson(tx, asked, new Date()));
+  return requestChange(desk, rehearsal.order);
+}
+
+/** Books the missing payments of a file, or asks a second person for it if their sum is above the limit. */
+export async function bookOrRequest(desk: MoneyDesk, form: BookingForm): Promise<BookingOutcome | WaitingRequest> {
+  const order = await bookingOrderOf(desk, form);
+  if (order.kind !== "booking") return order;
+  const rehearsal = await rehearseBooking(desk, order);
+  if (rehearsal.kind !== "possible") return rehearsal;
+  return needsSecondPerson(desk.limits, rehearsal) ? requestChange(desk, order) : bookFromDesk(desk, order);
+}
+
+async function requestChange({ em, operator }: MoneyDesk, order: MoneyOrder | BookingOrder): Promise<WaitingRequest> {
+  const asked = { requestedBy: operator, change: { ...order } };
+  const { id } = await transaction(em(), (tx) => requestSecondPerson(tx, asked, new Date()));
   return { kind: "waiting", requestId: publicId("req", id) };
+}
+
+function rehearse(
+  desk: MoneyDesk,
+  order: MoneyOrder | BookingOrder,
+): Promise<Pick<MoneyRehearsal, "kind" | "facts"> | Exclude<DeskOutcome, { kind: "done" }>> {
+  return order.kind === "booking" ? rehearseBooking(desk, order) : rehearseChange(desk, order);
 }
 
 /** Returns the requests that wait for a second person. */
@@ -43,14 +74,14 @@ export async function requestNamed(desk: MoneyDesk, given: string) {
   const found = id === undefined ? undefined : await secondPersonRequest(desk.em(), id);
   if (!found) return undefined;
   const shown = shownRequest(found, desk.operator);
-  return { ...shown, rehearsal: shown.state === "waiting" ? await rehearseChange(desk, shown.order) : undefined };
+  return { ...shown, rehearsal: shown.state === "waiting" ? await rehearse(desk, shown.order) : undefined };
 }
 
 /**
  * Confirms the change of another operator, and makes it, in one transaction. A change that is refused is not confirmed: the
- * request waits on.
+ * request waits on. A booking of missing payments begins in this transaction, and goes on in others.
  */
-export async function confirmRequest(desk: MoneyDesk, given: string): Promise<DeskOutcome> {
+export async function confirmRequest(desk: MoneyDesk, given: string): Promise<DeskOutcome | BookingOutcome> {
   const found = await requestNamed(desk, given);
   if (!found) return { kind: "not_found" };
   if (found.isOwn) return refused("You have asked for this change: another operator with the role money confirms it.");
@@ -63,6 +94,7 @@ export async function confirmRequest(desk: MoneyDesk, given: string): Promise<De
     },
   };
   try {
+    if (order.kind === "booking") return await bookFromDesk(desk, order, confirmation);
     return await changeFromDesk(desk, order, confirmation);
   } catch (error) {
     if (error instanceof RequestEnded) return ENDED;
@@ -94,7 +126,7 @@ function shownRequest(request: SecondPersonRequest, operator: string) {
   const { id, change, requestedBy, requestedAt, expiresAt, decidedBy } = request;
   return {
     requestId: publicId("req", id),
-    order: change as unknown as MoneyOrder,
+    order: change as unknown as MoneyOrder | BookingOrder,
     requestedBy,
     requestedAt: requestedAt.toISOString(),
     expiresAt: expiresAt.toISOString(),

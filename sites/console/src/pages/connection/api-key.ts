@@ -147,7 +147,7 @@ export function createdKeyPage(home: string, lenderCode: string, { keyId, secret
         }
         If the secret is lost, revoke the key and create another one.
       </p>
-      <p class="buttons"><a href="${home}${connectionPath(lenderCode)}">I have stored the secret</a></p>
+      <p class="buttons"><a class="button" href="${home}${connectionPath(lenderCode)}">I have stored the secret</a></p>
     </section>`,
   };
 }

@@ -3,7 +3,7 @@ import { factList, lenderField, listTable, queryText } from "../../list-parts.ts
 import type { PageContent } from "../../page.ts";
 import { connectionForm, keyPath } from "../../paths.ts";
 import type { ConnectionPage } from "../../reads/connection.ts";
-import { countText, words } from "../../words.ts";
+import { capitalized, countText, words } from "../../words.ts";
 import { keyDoneText, keyOrderLabel } from "./api-key.ts";
 
 type Connection = NonNullable<ConnectionPage["connection"]>;
@@ -68,7 +68,7 @@ function callbackPanel(
     <h2>
       Callback <span class="${isHealthy ? "state" : "state bad"}">${isHealthy ? "Healthy" : "Needs attention"}</span>
     </h2>
-    ${factList(endpoint.map(([name, value]) => [words(name), value]))}
+    ${factList(endpoint.map(([name, value]) => [words(name), name === "state" ? words(value) : value]))}
     <p class="about">
       <a href="${home}/deliveries?${queryText({ lender: lenderCode })}">Deliveries</a>
       <a href="${home}/requests?${queryText({ lender: lenderCode })}">Requests</a>
@@ -87,7 +87,7 @@ function mintPanel(home: string, { lenderCode, mint }: Connection, mayTest: bool
   return html`<section class="panel">
     <h2>Payment links</h2>
     ${factList([
-      ["Mint URL", mint.url ?? "none is registered"],
+      ["Mint URL", mint.url ?? "None is registered"],
       ["Header", words(mint.header)],
     ])}
     ${
@@ -132,7 +132,7 @@ function keysPanel(home: string, { lenderCode, keys }: Connection, mayChange: bo
         { label: "Key", cell: ({ keyId }) => html`<code>${keyId}</code>` },
         { label: "State", cell: stateOf },
         { label: "Age in days", isNumber: true, cell: ({ days }) => countText(days) },
-        { label: "Last used", cell: ({ lastUsedAt }) => lastUsedAt },
+        { label: "Last used", cell: ({ lastUsedAt }) => capitalized(lastUsedAt) },
         ...(mayChange ? [{ label: "Change", cell: (key: Key) => html`<span class="links">${links(key)}</span>` }] : []),
       ],
     })}

@@ -65,7 +65,7 @@ export function settingsPage(
           </p>
           ${
             hasMintAuthHeader
-              ? html`<label class="tick">
+              ? html`<label class="option">
                   <input type="checkbox" name="removeMintAuthHeader" value="on" /> Remove the header
                 </label>`
               : ""

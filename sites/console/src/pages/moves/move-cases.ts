@@ -2,6 +2,7 @@ import type { LenderMoves } from "../../acts.ts";
 import { actForm, type Typed } from "../../act-form.ts";
 import type { MovePlan, PersonSummary } from "../../desk.ts";
 import { type Html, html } from "../../html.ts";
+import { listTable } from "../../list-parts.ts";
 import type { PageContent } from "../../page.ts";
 import { personPath } from "../../paths.ts";
 import { amountsText, countText } from "../../words.ts";
@@ -19,6 +20,7 @@ export function movePage(home: string, from: PersonSummary, form: MoveForm): Pag
   const [to] = people?.length === 1 ? people : [];
   return {
     title: "Move all cases",
+    section: "Field partners",
     main: html`<section class="message wide">
       <h1>Move all cases of ${from.displayName}</h1>
       <p>${casesOf(from.openCases)} of ${from.displayName}, ${from.phone}, go to another field partner.</p>
@@ -32,6 +34,7 @@ export function movePage(home: string, from: PersonSummary, form: MoveForm): Pag
 export function movedPage(home: string, from: PersonSummary): PageContent {
   return {
     title: "Move all cases",
+    section: "Field partners",
     main: html`<section class="message">
       <h1>Move all cases of ${from.displayName}</h1>
       <p class="done" role="status">
@@ -64,7 +67,7 @@ function planOf(home: string, { from, to, plan, hidden, typed }: PlannedForm): H
   const { lenders, version } = plan;
   const assigned = lenders.reduce((sum, one) => sum + one.assigned, 0);
   if (assigned === 0) return html`<p role="status">No case can be moved to ${to.displayName}.</p>`;
-  return html`<h2 id="dry-run">${to.displayName} would get</h2>
+  return html`<h2>${to.displayName} would get</h2>
     ${movesTable(lenders)}
     ${actForm({
       ...typed,
@@ -84,34 +87,29 @@ function planOf(home: string, { from, to, plan, hidden, typed }: PlannedForm): H
 /** Returns a table with the cases that each person gets, and the first refused cases. */
 export function movesTable(lenders: readonly LenderMoves[]): Html {
   const refused = lenders.filter(({ rejected }) => rejected > 0);
-  return html`<table class="texts" aria-labelledby="dry-run">
-      <thead>
-        <tr>
-          <th scope="col">Lender</th>
-          <th scope="col">Field partner</th>
-          <th scope="col">Cases</th>
-          <th scope="col">Outstanding</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${lenders.flatMap(({ lenderCode, fieldPartners }) =>
-          fieldPartners.map(
-            ({ displayName, cases, outstandingAmount: amount, currency }) =>
-              html`<tr>
-                <th scope="row">${lenderCode}</th>
-                <td>${displayName}</td>
-                <td>${countText(cases)}</td>
-                <td>${amountsText([{ amount, currency }])}</td>
-              </tr>`,
-          ),
-        )}
-      </tbody>
-    </table>
-    ${refused.map(
-      ({ lenderCode, rejected, rejectedMoves }) =>
-        html`<p>${lenderCode}: ${countText(rejected)} refused.</p>
-          <ul class="people">
-            ${rejectedMoves.slice(0, 20).map(({ sourceLoanNumber, detail }) => html`<li>${sourceLoanNumber} ${detail}</li>`)}
-          </ul>`,
-    )}`;
+  const shares = lenders.flatMap(({ lenderCode, fieldPartners }) =>
+    fieldPartners.map((share) => ({ ...share, lenderCode })),
+  );
+  return html`${listTable({
+    label: "Cases that each person gets",
+    items: shares,
+    none: "",
+    columns: [
+      { label: "Lender", cell: ({ lenderCode }) => lenderCode },
+      { label: "Field partner", cell: ({ displayName }) => displayName },
+      { label: "Cases", isNumber: true, cell: ({ cases }) => countText(cases) },
+      {
+        label: "Outstanding",
+        isNumber: true,
+        cell: ({ outstandingAmount: amount, currency }) => amountsText([{ amount, currency }]),
+      },
+    ],
+  })}
+  ${refused.map(
+    ({ lenderCode, rejected, rejectedMoves }) =>
+      html`<p>${lenderCode}: ${countText(rejected)} refused.</p>
+        <ul class="people">
+          ${rejectedMoves.slice(0, 20).map(({ sourceLoanNumber, detail }) => html`<li>${sourceLoanNumber} ${detail}</li>`)}
+        </ul>`,
+  )}`;
 }

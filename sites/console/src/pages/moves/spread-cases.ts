@@ -75,7 +75,7 @@ function planOf(home: string, form: SpreadForm): Html {
   const { lenders, people, version } = plan;
   const assigned = lenders.reduce((sum, one) => sum + one.assigned, 0);
   if (assigned === 0) return html`<p role="status">No unassigned case of ${request.lenderCode} can be assigned.</p>`;
-  return html`<h2 id="dry-run">Who would get what</h2>
+  return html`<h2>Who would get what</h2>
     ${movesTable(lenders)}
     ${actForm({
       problem,
