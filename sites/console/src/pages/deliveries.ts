@@ -72,7 +72,8 @@ export function deliveryTable(
       {
         label: "Event",
         cell: ({ kind, eventId }) =>
-          html`<a href="${home}${deliveryPath(eventId)}">${kind}</a> ${hasLender ? "" : html`<small>${eventId}</small>`}`,
+          html`<a href="${home}${deliveryPath(eventId)}">${kind}</a>
+            ${hasLender ? "" : html`<small>${eventId}</small>`}`,
       },
       ...(hasLender ? [{ label: "Lender", cell: ({ lenderCode }: ListedDelivery) => lenderCode }] : []),
       {
