@@ -47,9 +47,7 @@ export function casePage(
                     ({ at, what, details, eventId }) =>
                       html`<li>
                         <span class="at">${at}</span>
-                        <b
-                          >${eventId === undefined ? words(what) : html`<a href="${home}${deliveryPath(eventId)}">${words(what)}</a>`}</b
-                        >
+                        <b>${whatOf(home, what, eventId)}</b>
                         <span>${details}</span>
                       </li>`,
                   )}
@@ -58,6 +56,11 @@ export function casePage(
         </section>
       </div>`,
   };
+}
+
+/** Returns the kind of an entry. That of an event that was not delivered leads to the page of the delivery. */
+function whatOf(home: string, what: string, eventId: string | undefined): Html | string {
+  return eventId === undefined ? words(what) : html`<a href="${home}${deliveryPath(eventId)}">${words(what)}</a>`;
 }
 
 interface Fact {
