@@ -31,7 +31,7 @@ const ANSWERS: Readonly<Record<string, readonly (RegExp | { readonly code: numbe
     { code: 6, says: /UTR4799/ },
     { code: 6, says: /UTR4799/ },
   ],
-  "door at 21:30": [/case +ACME/, /visit +Asha Rao .*PROMISE_TO_PAY[^]*m from the address/],
+  "door at 21:30": [/case +ACME/, /visit +Asha Rao .*promise to pay[^]*m from the address/],
   "which share": [/EARNING[^]*Asha Rao[^]*125\.00/],
   "today going": [/payments +6: 9,250\.00 INR[^]*reversals +2: 2,000\.00 INR[^]*2 unassigned open cases/],
   "promises are due": [/LN-1001/],
