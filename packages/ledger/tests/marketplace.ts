@@ -1,4 +1,6 @@
-import { type Database, newId, transaction } from "@collections/database";
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll } from "vitest";
 import { type AccountId, type ChartPosting, defineChart } from "../src/index.ts";
 
 /** The chart of a marketplace that keeps customers' money in escrow until it releases the money to a seller. */
@@ -16,6 +18,16 @@ export const marketplace = defineChart({
     payout: { debit: "earnings", credit: "bank" },
   },
 });
+
+const schemas = [marketplace.schema];
+
+/** Opens a migrated database for this test file, and closes it after the tests. Call it at the top level. */
+export async function marketDatabase(): Promise<Database> {
+  const { url } = await testDatabase("marketplace", async (at) => void (await migrate({ url: at, schemas })));
+  const database = await createDatabase({ url, schemas });
+  afterAll(() => database.close());
+  return database;
+}
 
 type Kind = "deposit" | "release" | "fee" | "payout";
 

@@ -146,9 +146,9 @@ function idsOfGroups(groups: string, condition: string, order: string, most: str
 
 /** Returns the SQL that selects the ids of a range of each band, up to the highest band of the lender. */
 function idsOfBands(from: string, to: string, condition: string, most: string): string {
-  return `select l.case_id from generate_series(${bandOf(from)}, least(${bandOf(to)}, (
+  return `select l.case_id from generate_series(${bandSql(from)}, least(${bandSql(to)}, (
       select p.dpd_band from cases.search_state p
-      where p.lender_id = $1 and p.dpd_band >= ${bandOf(from)} and p.visited_at is not null
+      where p.lender_id = $1 and p.dpd_band >= ${bandSql(from)} and p.visited_at is not null
       order by p.dpd_band desc limit 1
     ))) u (dpd_band) cross join lateral (
       ${idsOf(`p.dpd_band = u.dpd_band and ${condition}`, "p.visited_at", most)}
@@ -168,10 +168,10 @@ function idsOfText(text: string, words: string, duplicates: "all" | "distinct"):
 }
 
 function hasDpd(from: string, to: string): string {
-  return `p.dpd_band >= ${bandOf(from)} and p.dpd_band <= ${bandOf(to)}`;
+  return `p.dpd_band >= ${bandSql(from)} and p.dpd_band <= ${bandSql(to)}`;
 }
 
-function bandOf(dpd: string): string {
+function bandSql(dpd: string): string {
   return `(${dpd}::integer + 29) / 30`;
 }
 

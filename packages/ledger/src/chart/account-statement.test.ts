@@ -1,19 +1,10 @@
-import { createDatabase, type Database, migrate, newId } from "@collections/database";
-import { directUrl, emptyDatabase } from "@collections/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MarketBook, marketplace } from "../../tests/marketplace.ts";
+import { newId } from "@collections/database";
+import { beforeEach, describe, expect, test } from "vitest";
+import { MarketBook, marketDatabase, marketplace } from "../../tests/marketplace.ts";
 import type { AccountStatementQuery } from "../index.ts";
 
-const schemas = [marketplace.schema];
-let database: Database;
+const database = await marketDatabase();
 let book: MarketBook;
-
-beforeAll(async () => {
-  const url = directUrl((await emptyDatabase()).url);
-  await migrate({ url, schemas });
-  database = await createDatabase({ url, schemas });
-});
-afterAll(() => database.close());
 
 const day = (number: number) => new Date(Date.UTC(2026, 10, number));
 

@@ -1,18 +1,11 @@
-import { createDatabase, type Database, migrate, query, statement, transaction } from "@collections/database";
-import { directUrl, emptyDatabase, withoutTriggers } from "@collections/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MarketBook, marketplace } from "../../tests/marketplace.ts";
+import { query, statement, transaction } from "@collections/database";
+import { withoutTriggers } from "@collections/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { MarketBook, marketDatabase, marketplace } from "../../tests/marketplace.ts";
 
-const schemas = [marketplace.schema];
-let database: Database;
+const database = await marketDatabase();
 let book: MarketBook;
 
-beforeAll(async () => {
-  const url = directUrl((await emptyDatabase()).url);
-  await migrate({ url, schemas });
-  database = await createDatabase({ url, schemas });
-});
-afterAll(() => database.close());
 beforeEach(async () => {
   book = await new MarketBook(database).open();
 });

@@ -94,16 +94,15 @@ function replaceRules(chart: ChartRules): string[] {
 
 /** Names a kind that has rows and is not in the new version of the chart. The CHECK would only say that some row violates it. */
 function refuseRemoved(table: "account" | "transfer", kinds: readonly string[]): string {
-  const rows = `${table}s`;
   return `do $$
      declare
        used record;
      begin
-       select kind, count(*) as rows into used from general_ledger.${table}
+       select kind, count(*) as uses into used from general_ledger.${table}
        where kind not in (${listed(kinds)}) group by kind order by kind limit 1;
        if found then
-         raise exception 'the kind % has % ${rows}, so it cannot leave the chart: keep it in the chart, and use it no more',
-           used.kind, used.rows using errcode = 'check_violation', constraint = '${table}_in_chart';
+         raise exception 'the kind % cannot leave the chart, because the number of ${table}s of this kind is %: keep it in the chart',
+           used.kind, used.uses using errcode = 'check_violation', constraint = '${table}_in_chart';
        end if;
      end
      $$`;

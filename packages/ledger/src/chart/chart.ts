@@ -93,8 +93,8 @@ export interface ChartHold<Kind extends string = string> extends Omit<ChartPosti
   readonly expiresAt: Date;
 }
 
-/** A hold that is pending. */
-export interface PendingHold {
+/** The columns that a transfer and a hold share. */
+interface RecordedPosting {
   readonly id: string;
   readonly book: string;
   readonly kind: string;
@@ -105,8 +105,12 @@ export interface PendingHold {
   readonly subject: string | null;
   readonly memo: string;
   readonly metadata: TransferMetadata | null;
-  readonly expiresAt: Date;
   readonly recordedAt: Date;
+}
+
+/** A hold that is pending. */
+export interface PendingHold extends RecordedPosting {
+  readonly expiresAt: Date;
 }
 
 /** The key of postings that are made once. Keys of different books are different. */
@@ -116,21 +120,10 @@ export interface PostingKey {
 }
 
 /** A transfer that was posted. */
-export interface ChartTransfer {
-  readonly id: string;
-  readonly book: string;
-  readonly kind: string;
-  readonly debit: AccountId;
-  readonly credit: AccountId;
-  readonly amountMinor: bigint;
-  readonly currency: CurrencyCode;
-  readonly subject: string | null;
-  readonly memo: string;
-  readonly metadata: TransferMetadata | null;
+export interface ChartTransfer extends RecordedPosting {
   /** The id of the transfer that a correction corrects; null for any other kind of transfer. */
   readonly corrects: string | null;
   readonly effectiveAt: Date;
-  readonly recordedAt: Date;
 }
 
 /** An account to open. `ownerId` is the UUID of the account's owner, such as a customer or the book itself. */

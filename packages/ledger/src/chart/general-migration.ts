@@ -50,8 +50,7 @@ export const postingKeyMigration: readonly string[] = [
      recorded_at timestamptz not null,
      primary key (lender_id, key)
    )`,
-  `create trigger append_only before update or delete or truncate on general_ledger.posting_key
-   for each statement execute function general_ledger.refuse_change()`,
+  refuseChanges("posting_key"),
 ];
 
 /** The tables of a chart: accounts, transfers, the chain over them and its anchors. */
@@ -186,9 +185,11 @@ export const generalMigration: readonly string[] = [
        using errcode = 'restrict_violation', hint = 'Post a correction: a new transfer that names what it corrects.';
    end
    $$`,
-  ...["account", "transfer", "chain_block"].map(
-    (table) =>
-      `create trigger append_only before update or delete or truncate on general_ledger.${table}
-       for each statement execute function general_ledger.refuse_change()`,
-  ),
+  ...["account", "transfer", "chain_block"].map(refuseChanges),
 ];
+
+/** Makes a table append-only. */
+export function refuseChanges(table: string): string {
+  return `create trigger append_only before update or delete or truncate on general_ledger.${table}
+   for each statement execute function general_ledger.refuse_change()`;
+}

@@ -23,6 +23,20 @@ export function generalTables(name: string): GeneralTables {
   return tables;
 }
 
+/** The first columns of transfers and of holds. */
+function postingColumns() {
+  return {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    debitAccount: p.text(),
+    creditAccount: p.text(),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    kind: p.text(),
+    subjectId: p.uuid().strictNullable(),
+  };
+}
+
 function makeTables(name: string) {
   const suffix = name === DEFAULT_SCHEMA ? "" : `_${name}`;
   /** An account of a book: `revenue/<owner>/EUR`. */
@@ -55,14 +69,7 @@ function makeTables(name: string) {
       { name: "transfer_corrects", properties: ["lenderId", "corrects"], where: "corrects is not null" },
     ],
     properties: {
-      lenderId: p.uuid().primary(),
-      id: p.uuid().primary(),
-      debitAccount: p.text(),
-      creditAccount: p.text(),
-      amountMinor: p.bigint(),
-      currency: p.character().length(3).$type<CurrencyCode>(),
-      kind: p.text(),
-      subjectId: p.uuid().strictNullable(),
+      ...postingColumns(),
       corrects: p.uuid().strictNullable(),
       memo: p.text(),
       effectiveAt: p.datetime().columnType("timestamptz"),
@@ -145,14 +152,7 @@ function makeTables(name: string) {
       { name: "hold_credited", properties: ["lenderId", "creditAccount", "expiresAt"] },
     ],
     properties: {
-      lenderId: p.uuid().primary(),
-      id: p.uuid().primary(),
-      debitAccount: p.text(),
-      creditAccount: p.text(),
-      amountMinor: p.bigint(),
-      currency: p.character().length(3).$type<CurrencyCode>(),
-      kind: p.text(),
-      subjectId: p.uuid().strictNullable(),
+      ...postingColumns(),
       memo: p.text(),
       metadata: p.json<TransferMetadata>().strictNullable(),
       expiresAt: p.datetime().columnType("timestamptz"),

@@ -1,3 +1,5 @@
+import { refuseChanges } from "./general-migration.ts";
+
 /** Holds: transfers that are pending until they are posted or voided, or until they expire. */
 export const holdMigration: readonly string[] = [
   `create table general_ledger.hold (
@@ -48,9 +50,5 @@ export const holdMigration: readonly string[] = [
    $$`,
   `create trigger require_pending_hold before insert on general_ledger.hold_end
    for each row execute function general_ledger.require_pending_hold()`,
-  ...["hold", "hold_end"].map(
-    (table) =>
-      `create trigger append_only before update or delete or truncate on general_ledger.${table}
-       for each statement execute function general_ledger.refuse_change()`,
-  ),
+  ...["hold", "hold_end"].map(refuseChanges),
 ];

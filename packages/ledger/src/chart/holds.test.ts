@@ -1,20 +1,13 @@
-import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
-import { directUrl, emptyDatabase, withoutTriggers } from "@collections/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MarketBook, marketplace } from "../../tests/marketplace.ts";
+import { newId, transaction } from "@collections/database";
+import { withoutTriggers } from "@collections/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { MarketBook, marketDatabase, marketplace } from "../../tests/marketplace.ts";
 import type { ChartHold } from "../index.ts";
 
-const schemas = [marketplace.schema];
 const HOUR_MS = 3_600_000;
-let database: Database;
+const database = await marketDatabase();
 let book: MarketBook;
 
-beforeAll(async () => {
-  const url = directUrl((await emptyDatabase()).url);
-  await migrate({ url, schemas });
-  database = await createDatabase({ url, schemas });
-});
-afterAll(() => database.close());
 beforeEach(async () => {
   book = await new MarketBook(database).open();
   await book.post(book.posting("deposit", 1_000n));

@@ -1,20 +1,12 @@
-import { createDatabase, type Database, migrate, query, statement, transaction } from "@collections/database";
+import { createDatabase, migrate, query, statement, transaction } from "@collections/database";
 import { directUrl, emptyDatabase, withoutTriggers } from "@collections/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MarketBook, marketplace } from "../../tests/marketplace.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { MarketBook, marketDatabase, marketplace } from "../../tests/marketplace.ts";
 import { type AccountRules, ChartChangedError, defineChart, InvalidChartError } from "../index.ts";
 
-const schemas = [marketplace.schema];
-let url: string;
-let database: Database;
+const database = await marketDatabase();
 let book: MarketBook;
 
-beforeAll(async () => {
-  url = directUrl((await emptyDatabase()).url);
-  await migrate({ url, schemas });
-  database = await createDatabase({ url, schemas });
-});
-afterAll(() => database.close());
 beforeEach(async () => {
   book = await new MarketBook(database).open();
   await book.post(book.posting("deposit", 1_000n));

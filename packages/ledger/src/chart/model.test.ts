@@ -217,7 +217,7 @@ async function compare(book: MarketBook, model: Model): Promise<void> {
   expect(await of(book.earnings)).toEqual([model.has.get(book.earnings), 0n]);
 }
 
-test("a chart answers as its model, although connections end in the middle of transactions", async () => {
+test("a chart answers as its model while connections end", async () => {
   // Several books at once, so that the end of all connections meets each in another place.
   const property = fc.asyncProperty(fc.tuple(steps, steps, steps), async (walks) => {
     const outcomes = await Promise.allSettled(walks.map(play));

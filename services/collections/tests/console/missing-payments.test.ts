@@ -124,7 +124,7 @@ describe("the missing payments of a file", () => {
     expect(await bookedOf(lender.code)).toEqual(["K1", "U1"]);
   });
 
-  test("are not booked if the lender confirmed them meanwhile", async () => {
+  test("are not booked after the lender has confirmed them", async () => {
     const { lender, path } = await missing([line("D-1", "U1"), line("D-2", "U2")]);
     await lender.confirm("D-1", { amount: 5, reference: "U1", paidAt: NOW, mode: "upi" });
     await lender.confirm("D-2", { amount: 5, reference: "OTHER", paidAt: NOW, mode: "upi" });

@@ -45,7 +45,7 @@ describe("a provider of the console", () => {
     expect(problemsOf({ ...provider, [name]: "" })).toEqual([`${name} is required where ${other} is set`]);
   });
 
-  test("is refused where only a claim is set, or the console is off", () => {
+  test("is refused with only a claim, or without the console", () => {
     expect(problemsOf({ CONSOLE_OIDC_NAME_CLAIM: "sub", PUBLIC_URL: provider.PUBLIC_URL })).toEqual(
       ["ISSUER", "CLIENT_ID", "CLIENT_SECRET"].map(
         (name) => `CONSOLE_OIDC_${name} is required where CONSOLE_OIDC_NAME_CLAIM is set`,

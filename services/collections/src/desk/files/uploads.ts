@@ -30,7 +30,7 @@ export interface UploadActing extends Acting {
   readonly vault: Vault;
 }
 
-/** What a booking of the missing payments needs to know about a comparison. It is kept with the uploaded file. */
+/** The facts of a comparison that a booking of the missing payments needs. They are stored with the uploaded file. */
 export interface ComparedFile {
   /** The number of payments that only the file has. */
   readonly missing: number;
@@ -49,7 +49,7 @@ export interface UploadOutcome {
   readonly notes?: readonly string[];
   readonly changes?: ImportWords;
   readonly reconciliation?: ReconciliationWords;
-  /** What a booking of the missing payments needs to know about the comparison. It is not shown. */
+  /** The facts that a booking of the missing payments needs. No page shows them. */
   readonly compared?: ComparedFile;
 }
 
@@ -120,7 +120,7 @@ export async function uploadFromDesk(acting: UploadActing, name: UploadName) {
   };
 }
 
-/** Returns a comparison of payments that a worker has made of an uploaded file. Undefined if there is none. */
+/** Returns the upload of a file of payments that a worker has compared, or undefined. */
 export async function comparedUpload(acting: UploadActing, name: UploadName) {
   const found = await findUpload(acting, name);
   if (!found || found.upload.kind !== "payments" || found.upload.state !== "checked") return undefined;

@@ -20,7 +20,7 @@ export interface MissingToBook {
   /** The number of missing payments. */
   readonly missing: number;
   readonly reason: string | undefined;
-  /** What the audit records about the file. */
+  /** Facts about the file, which the audit records. */
   readonly file: Readonly<Record<string, unknown>>;
   readonly known: KnownSequences;
   /** Lines that are booked although their amounts look like minor units. */

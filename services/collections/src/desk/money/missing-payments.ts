@@ -149,8 +149,8 @@ function shownRow(
 }
 
 /**
- * Books missing payments, with the confirmation of a second person if there is one. Then the file is compared again, so that
- * its page shows what is still missing. A repeat books the payments that are left, each once.
+ * Books missing payments. If a second person confirmed, the confirmation is recorded in the transaction that begins the booking.
+ * Then the file is compared again, so that its page shows what is still missing. A repeat books the payments that are left, each once.
  */
 export async function bookFromDesk(
   acting: UploadActing,
