@@ -109,6 +109,8 @@ describe("the missing payments of a file", () => {
     expect(result.text).toMatch(/U3[^]*name this line in the form/);
     await compareAgain(lender.code, uploadId);
     expect(await book(asha, path, { majorUnits: "x" })).toMatchObject(refused("Give the lines as numbers"));
+    const long = `${"17, ".repeat(125)}40`;
+    expect(await book(asha, path, { majorUnits: long })).toMatchObject(refused("in at most 500 characters"));
     const again = (await book(asha, path, { majorUnits: "4" })).headers.get("location")!;
     await ravi.post(`${again}/confirm`, fieldsOfConfirm(await ravi.get(again)));
     expect(await bookedOf(lender.code)).toEqual(["U1", "U3"]);

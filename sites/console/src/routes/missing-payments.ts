@@ -6,7 +6,6 @@ import { type ConsoleRoute, MONEY } from "../route.ts";
 import { answerForm } from "./answer-form.ts";
 
 const PATH = "/money/missing/:lender/:upload";
-const MAX_LINES_CHARACTERS = 500;
 
 function nameIn(params: Readonly<Record<string, string>>) {
   return { lenderCode: params["lender"]!, uploadId: params["upload"]! };
@@ -33,7 +32,7 @@ export const MISSING_PAYMENT_ROUTES: readonly ConsoleRoute[] = [
       const name = nameIn(params);
       const found = await desk.missingPayments(name);
       if (!found) return { page: noComparisonPage(), status: 422 };
-      const majorUnits = (form.get("majorUnits") ?? "").trim().slice(0, MAX_LINES_CHARACTERS);
+      const majorUnits = (form.get("majorUnits") ?? "").trim();
       const { reason, problem } = reasonIn(form, true);
       return answerForm(visit, {
         problem,

@@ -17,6 +17,8 @@ import { type SecondConfirmation, withAsker } from "./changes.ts";
 
 /** The most missing payments that the console books. A request books them, so it may not take long. */
 export const MOST_BOOKED = 500;
+/** A longer text is refused and not cut, because a cut number would name another line. */
+const MAX_LINES_CHARACTERS = 500;
 /** The most rows that a page shows. */
 const MOST_SHOWN = 20;
 
@@ -84,6 +86,8 @@ export async function bookingOrderOf(acting: UploadActing, form: BookingForm): P
     return refused("The file was compared again in the meantime. Look at the differences again.");
   if (linesIn(form.majorUnits) === undefined)
     return refused("Give the lines as numbers with commas between them, such as 17, 40.");
+  if (form.majorUnits.length > MAX_LINES_CHARACTERS)
+    return refused(`Give the lines in at most ${MAX_LINES_CHARACTERS} characters, and the others after this booking.`);
   return orderOf(found, form);
 }
 
