@@ -120,7 +120,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     options.lenderIds &&
     new NodeWatch({ url, lenderIds: options.lenderIds, connectionTimeoutMs, pool: options.pool ? undefined : pool });
   if (nodes) (orm.em.getConnection() as BoundConnection).refuse = (values) => nodes.check(values);
-  const signals = createSignals({ pool, directUrl: options.directUrl ?? url, onError });
+  const sharesSessions = options.pool !== undefined || isPooled(url);
+  const signals = createSignals({ pool, directUrl: options.directUrl ?? url, sharesSessions, onError });
   let boss: Promise<PgBoss> | undefined;
   const database: OpenDatabase = {
     em(share) {
@@ -134,7 +135,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     pool,
     signals,
     jobs: createJobs({ boss: startedBoss, em: () => database.em(), signals, onError }),
-    sharesSessions: options.pool !== undefined || isPooled(url),
+    sharesSessions,
     answerTimeoutMs: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     isBorrowed: options.pool !== undefined,
     schemas: new Map(schemas.map((schema) => [schema.renamedFrom ?? schema.name, schema])),

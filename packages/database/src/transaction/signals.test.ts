@@ -79,3 +79,26 @@ test("sends all signals of a transaction in one statement", async () => {
   const notified = query.mock.calls.filter((call) => JSON.stringify(call).includes("pg_notify"));
   expect(notified).toHaveLength(1);
 });
+
+test.each([
+  ["prepares its statement once in each session", {}, "database.notify"],
+  ["prepares no statement in the sessions of a pooler", { pgbouncer: "true" }, undefined],
+])("%s", async (_, parameters, name) => {
+  const at = new URL(url);
+  for (const [parameter, value] of Object.entries(parameters)) at.searchParams.set(parameter, value);
+  const sent: { readonly name: string | undefined; readonly text: string }[] = [];
+  const database = await createDatabase({
+    url: at.href,
+    schemas: [],
+    poolMax: 1,
+    onStatement: (one) => sent.push(one),
+  });
+  afterFile(() => database.close());
+  const names = `select name from pg_prepared_statements where statement like '%pg_notify%'`;
+  for (const payload of ["case 1", "case 2"]) {
+    database.signals.emit("cases", payload);
+    await expect.poll(() => sent.filter(({ text }) => text.includes("pg_notify")).length).toBe(Number(payload.at(-1)));
+  }
+  const { rows } = await database.pool.query<{ name: string }>(names);
+  expect(rows.map((row) => row.name)).toEqual(name === undefined ? [] : [name]);
+});

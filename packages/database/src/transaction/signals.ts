@@ -51,8 +51,15 @@ const NOTIFY = `select pg_notify('${PG_CHANNEL}', payload), set_config('synchron
  * Makes signals over LISTEN/NOTIFY. A process sends one NOTIFY at a time, with all signals that have gathered since the
  * last one, so that a busy process does not wait for PostgreSQL's notification lock.
  */
-export function createSignals(options: { pool: Pool; directUrl: string; onError?: (error: unknown) => void }): Signals {
-  const { pool, directUrl, onError } = options;
+export function createSignals(options: {
+  pool: Pool;
+  directUrl: string;
+  /** Whether a session may serve other clients, which do not know our prepared statements. */
+  sharesSessions: boolean;
+  onError?: (error: unknown) => void;
+}): Signals {
+  const { pool, directUrl, sharesSessions, onError } = options;
+  const prepared = sharesSessions ? {} : { name: "database.notify" };
   const origin = randomUUID().slice(0, 8);
   const listeners = new Map<string, Set<Listener>>();
   const waiting = new Set<string>();
@@ -72,7 +79,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       waiting.clear();
       try {
         // One query has the signals of several owners, so it must not wait until one of them may use a connection.
-        await onBehalfOfAll(() => pool.query(forHost(NOTIFY, [payloads])));
+        await onBehalfOfAll(() => pool.query({ ...forHost(NOTIFY, [payloads]), ...prepared }));
       } catch (error) {
         onError?.(error);
         return;
