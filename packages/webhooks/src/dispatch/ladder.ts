@@ -40,7 +40,6 @@ export class InvalidLadderError extends Error {
 export interface FailedAttempt {
   /** Attempts made so far, including this one. */
   readonly attempts: number;
-  readonly failedAt: Date;
   /** The delay that the receiver asked for, or undefined if it asked for none. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -60,16 +59,15 @@ export function parseLadder(text: string): Ladder {
 }
 
 /**
- * Returns the time of the next attempt after a failure, or "park" after the ladder's last step. From the third attempt
- * on, the wait varies by ±10 %, so that deliveries that failed together are not retried together. `random` returns a
- * number in [0, 1). contract: Retry and suspension
+ * Returns the wait after a failed attempt, in milliseconds, or "park" after the ladder's last step. From the third
+ * attempt on, the wait varies by ±10 %, so that deliveries that failed together are not retried together. `random`
+ * returns a number in [0, 1). contract: Retry and suspension
  */
-export function nextAttempt(ladder: Ladder, failed: FailedAttempt, random: () => number): Date | "park" {
+export function waitAfter(ladder: Ladder, failed: FailedAttempt, random: () => number): number | "park" {
   const stepMs = ladder[failed.attempts];
   if (stepMs === undefined) return "park";
   const jitter = failed.attempts < FIRST_JITTERED_STEP ? 0 : JITTER * (2 * random() - 1);
-  const waitMs = Math.max(Math.round(stepMs * (1 + jitter)), failed.retryAfterMs ?? 0);
-  return new Date(failed.failedAt.getTime() + waitMs);
+  return Math.max(Math.round(stepMs * (1 + jitter)), failed.retryAfterMs ?? 0);
 }
 
 function parseStep(step: string): number {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AttemptResult } from "../endpoint/attempt.ts";
 import type { StoredState } from "../storage/delivery.ts";
-import { type Ladder, nextAttempt } from "./ladder.ts";
+import { type Ladder, waitAfter } from "./ladder.ts";
 import type { LeasedDelivery } from "./lease.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
@@ -10,8 +10,8 @@ export interface Outcome {
   readonly delivery: LeasedDelivery;
   readonly result: AttemptResult;
   readonly state: Exclude<StoredState, "waiting">;
-  /** The time of the next attempt. Null unless `state` is "retrying". */
-  readonly nextAttemptAt: Date | null;
+  /** The wait before the next attempt, in milliseconds. Null unless `state` is "retrying". */
+  readonly waitMs: number | null;
 }
 
 /** Decides the state of a delivery after an attempt: delivered, retrying or parked. contract: Retry and suspension */
@@ -22,19 +22,15 @@ export function outcomeOf(
   random: () => number,
 ): Outcome {
   assert.notEqual(result.outcome, "abandoned", "An abandoned attempt must be given back, not recorded.");
-  if (result.outcome === "delivered") return { delivery, result, state: "delivered", nextAttemptAt: null };
+  if (result.outcome === "delivered") return { delivery, result, state: "delivered", waitMs: null };
   const failedAt = new Date(result.startedAt.getTime() + result.durationMs);
-  const next = nextAttempt(
-    ladder,
-    {
-      attempts: delivery.attempts + 1,
-      failedAt,
-      retryAfterMs: retryAfterMs(result.answer?.headers["retry-after"], failedAt),
-    },
-    random,
-  );
-  if (next === "park") return { delivery, result, state: "parked", nextAttemptAt: null };
-  return { delivery, result, state: "retrying", nextAttemptAt: next };
+  const failed = {
+    attempts: delivery.attempts + 1,
+    retryAfterMs: retryAfterMs(result.answer?.headers["retry-after"], failedAt),
+  };
+  const waitMs = waitAfter(ladder, failed, random);
+  if (waitMs === "park") return { delivery, result, state: "parked", waitMs: null };
+  return { delivery, result, state: "retrying", waitMs };
 }
 
 /** Whether the outcome is a failure that counts against the endpoint. */

@@ -99,7 +99,7 @@ function countedIn(rows: readonly SettledRow[]): EndpointAfter | null {
 }
 
 function retriesOf(lenderId: string, rows: readonly Settled[]) {
-  return rows.flatMap(({ id: deliveryId, attempts, outcome: { nextAttemptAt: startAfter } }) =>
+  return rows.flatMap(({ id: deliveryId, attempts, nextAttemptAt: startAfter }) =>
     startAfter === null ? [] : { data: { lenderId, deliveryId, attempts }, startAfter },
   );
 }
@@ -119,6 +119,7 @@ interface SettledRow extends Omit<EndpointAfter, "state"> {
   readonly id: string;
   readonly attempts: number;
   readonly replay: boolean;
+  readonly nextAttemptAt: Date | null;
   readonly isFollowed: boolean;
   readonly state: EndpointAfter["state"] | null;
 }
@@ -157,7 +158,7 @@ function resultColumns(outcomes: readonly Outcome[]): unknown[][] {
     outcomes.map(({ delivery }) => delivery.deliveryId),
     outcomes.map(({ delivery }) => delivery.claimId),
     outcomes.map(({ state }) => state),
-    outcomes.map(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
+    outcomes.map(({ waitMs }) => waitMs),
     outcomes.map(({ result }) => result.error?.code ?? null),
     outcomes.map(({ result }) => result.error?.detail ?? null),
     outcomes.map(({ result }) => result.ownFault),
@@ -183,19 +184,21 @@ const logAttempts = oneLenderInsert("webhooks.log-attempts", {
 // Writes the results of a batch to its deliveries, and counts the failures of the endpoint. Only answers of the
 // registered URL count. If the batch has a 2xx, only the failures after the last 2xx count. `place` is the order in
 // which the attempts ended. The state of a delivery is not checked, because only a delivery in state waiting has a
-// claim. With any plan, the sub-select finds each delivery by its primary key, and the UPDATE finds it by its ctid. The
+// claim. The next attempt is at a time of the database's clock, which decides when a wait ends: the clock of a worker may
+// be wrong. With any plan, the sub-select finds each delivery by its primary key, and the UPDATE finds it by its ctid. The
 // LIMIT makes the planner expect one row.
 export const settleDeliveries = statement(
   "webhooks.record-results",
   `with clock as materialized (
      select now() as now
    ), result as materialized (
-     select * from unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::boolean[],
+     select * from unnest($2::uuid[], $3::uuid[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::boolean[],
        $9::text[])
-     with ordinality as r (delivery_id, claim_id, state, next_attempt_at, error_code, error_detail, own_fault, url, place)
+     with ordinality as r (delivery_id, claim_id, state, wait_ms, error_code, error_detail, own_fault, url, place)
    ), held as materialized (
-     select r.*, stored.*
-     from result r cross join lateral (
+     select r.*, stored.*,
+       date_trunc('milliseconds', clock.now) + r.wait_ms * interval '1 millisecond' as next_attempt_at
+     from result r cross join clock cross join lateral (
        select d.ctid from webhooks.delivery d
        where d.lender_id = $1 and d.id >= r.delivery_id and d.id <= r.delivery_id and d.claim_id = r.claim_id
        order by d.id limit 1
@@ -208,7 +211,8 @@ export const settleDeliveries = statement(
          settled_at = case when held.state = 'retrying' then null else clock.now end
      from held, clock
      where d.lender_id = $1 and d.ctid = held.ctid and d.claim_id = held.claim_id
-     returning d.id, d.endpoint_id, d.loan, d.attempts, d.replay, held.place, held.error_code, held.own_fault, held.url
+     returning d.id, d.endpoint_id, d.loan, d.attempts, d.replay, d.next_attempt_at, held.place,
+       held.error_code, held.own_fault, held.url
    ), tally as (
      select s.endpoint_id, s.place, s.error_code is null as is_success, s.error_code is not null and not s.own_fault as counts,
        max(s.place) filter (where s.error_code is null) over (partition by s.endpoint_id) as last_success
@@ -230,7 +234,7 @@ export const settleDeliveries = statement(
        and (s.failures > 0 or (s.is_broken and (e.consecutive_failures > 0 or e.state = 'suspended')))
      returning e.id, e.state, e.consecutive_failures, e.failing_since
    )
-   select found.held, s.place, s.id, s.attempts, s.replay, next.id is not null as "isFollowed", c.state, c.consecutive_failures as "consecutiveFailures",
+   select found.held, s.place, s.id, s.attempts, s.replay, s.next_attempt_at as "nextAttemptAt", next.id is not null as "isFollowed", c.state, c.consecutive_failures as "consecutiveFailures",
      c.failing_since as "failingSince", clock.now
    from clock cross join (select count(*)::integer as held from held) found
    left join settled s on true

@@ -90,6 +90,24 @@ describe("a delivery that fails", () => {
     expect(nextAtMs - after).toBeLessThan(1_860_000);
   });
 
+  test.each([
+    ["ahead", 600_000],
+    ["behind", -600_000],
+  ])("waits by the database's clock if its worker's clock is %s", async (_, offsetMs) => {
+    await using receiver = await openReceiver((response) => response.writeHead(503).end());
+    const lenderId = await trial.addLender(receiver.url);
+    const now = () => new Date(Date.now() + offsetMs);
+    const before = Date.now();
+    await using _dispatcher = trial.dispatch({ now, ladder: longLadder });
+    await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
+    await until(async () => (await countIn(database, lenderId, "retrying")) === 1);
+    const { deliveries } = await listDeliveries(database.em(), { tenantId: lenderId }, new Date());
+    const after = Date.now();
+    const nextAtMs = deliveries[0]?.nextAttemptAt?.getTime() ?? 0;
+    expect(nextAtMs - before).toBeGreaterThanOrEqual(3_600_000);
+    expect(nextAtMs - after).toBeLessThanOrEqual(3_600_000);
+  });
+
   test("is not retried while another event of its loan is in flight", async () => {
     const { promise: mayAnswer, resolve: answerSecond } = Promise.withResolvers<void>();
     await using receiver = await openReceiver((response, { sequence }, number) => {
