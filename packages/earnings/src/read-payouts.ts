@@ -2,6 +2,7 @@ import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collectio
 import type { FilterQuery } from "@mikro-orm/core";
 import type { CurrencyCode } from "@collections/money";
 import { type Earning } from "./earning.ts";
+import { ofEachKind } from "./line-kinds.ts";
 import { selectedEarning } from "./write-earnings.ts";
 import type { Payout } from "./payout.ts";
 import { EarningEntity, PayoutEntity, type PayoutRow } from "./schema.ts";
@@ -270,17 +271,23 @@ const selectCreditedSumsOf = statement(
    group by e.field_partner_id, e.lender_id, e.currency order by e.field_partner_id, e.currency, e.lender_id`,
 );
 
+// Only a field partner with an earning below 0 can owe something, and those are few. The LATERAL makes PostgreSQL read
+// their earnings by an index.
 const selectOwedSums = statement(
   "earnings.owed-sums",
   `select owed.currency, sum(owed.amount)::bigint as "owedMinor",
-     array_agg(owed.field_partner_id order by owed.amount desc, owed.field_partner_id) as "fieldPartnerIds",
+     array_agg(taken.field_partner_id order by owed.amount desc, taken.field_partner_id) as "fieldPartnerIds",
      min(owed.since) as since
    from (
-     select e.field_partner_id, e.currency::text as currency, -sum(e.amount_minor) as amount,
+     select distinct t.field_partner_id from earnings.earning t
+     where t.lender_id = $1 and t.status = 'credited' and t.amount_minor < 0
+   ) taken
+   cross join lateral (
+     select e.currency::text as currency, -sum(e.amount_minor) as amount,
        min(e.credited_at) filter (where e.amount_minor < 0) as since
      from earnings.earning e
-     where e.lender_id = $1 and e.status = 'credited'
-     group by e.field_partner_id, e.currency::text
+     where e.lender_id = $1 and e.field_partner_id = taken.field_partner_id and e.status = 'credited'
+     group by e.currency::text
      having sum(e.amount_minor) < 0
    ) owed
    where owed.since < $2
@@ -297,11 +304,12 @@ const selectTakenBack = statement(
      select e.field_partner_id, e.currency::text as currency, -sum(e.amount_minor) as amount,
        count(distinct e.booking_id) as payments, min(e.credited_at) as since
      from earnings.earning e
+     cross join lateral (
+       select from (
+         ${ofEachKind("p.id", "p.booking_id = e.booking_id and p.status = 'paid_out' and p.amount_minor > 0", "limit 1")}
+       ) line limit 1
+     ) paid
      where e.lender_id = $1 and e.status = 'credited' and e.amount_minor < 0
-       and exists (
-         select from earnings.earning p
-         where p.lender_id = $1 and p.booking_id = e.booking_id and p.status = 'paid_out' and p.amount_minor > 0
-       )
      group by e.field_partner_id, e.currency::text
    ) taken
    group by taken.currency order by taken.currency`,

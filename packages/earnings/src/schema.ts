@@ -6,6 +6,7 @@ import { migration0004 } from "./migrations/0004-reversals.ts";
 import { migration0005 } from "./migrations/0005-earning-rule.ts";
 import { migration0006 } from "./migrations/0006-applied-excess.ts";
 import { migration0007 } from "./migrations/0007-lines-of-balances.ts";
+import { migration0008 } from "./migrations/0008-credited-earnings.ts";
 
 /** A field partner's commission on one payment, or what a reversal changed on it. */
 export const EarningEntity = defineEntity({
@@ -157,6 +158,7 @@ export const earningsSchema: PackageSchema = {
     { name: "0005-earning-rule", statements: migration0005 },
     { name: "0006-applied-excess", statements: migration0006 },
     { name: "0007-lines-of-balances", statements: migration0007 },
+    { name: "0008-credited-earnings", statements: migration0008 },
   ],
   appendOnly: ["earnings.payout"],
 };
