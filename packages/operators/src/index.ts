@@ -1,6 +1,6 @@
 export { actsOnOperators, type OperatorAuditFilter, type ListedOperatorAct } from "./audit.ts";
 export { deleteEndedSessions } from "./delete-ended.ts";
-export { InvalidOperatorError, operatorName, providerOperatorName } from "./operator-name.ts";
+export { InvalidOperatorError, isProviderOperatorName, operatorName, providerOperatorName } from "./operator-name.ts";
 export { OPERATOR_ROLES, type OperatorRole } from "./role.ts";
 export {
   endOperatorSession,

@@ -53,6 +53,16 @@ export function providerOperatorName(given: string, issuer: string): string {
   return operatorName(`${operatorName(given)} via ${new URL(issuer).host}`);
 }
 
+/**
+ * Returns whether a name is one that `providerOperatorName` gives to operators who sign in by this issuer.
+ *
+ * @example
+ * const isByProvider = isProviderOperatorName(session.name, "https://login.bank.example");
+ */
+export function isProviderOperatorName(name: string, issuer: string): boolean {
+  return name.endsWith(` via ${new URL(issuer).host}`);
+}
+
 function checkedName(text: string, mostCharacters: number): string {
   const name = text.normalize().trim();
   if (name !== "" && name.length <= mostCharacters && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return name;

@@ -3,6 +3,7 @@ import { createDatabase, migrate, transaction } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { actsOnOperators } from "./audit.ts";
+import { isProviderOperatorName } from "./operator-name.ts";
 import { operatorsSchema } from "./schema.ts";
 import { openOperatorSessions, revokeOperator, signedInOperator } from "./session.ts";
 import { type ProviderSignIn, signInByProvider } from "./sign-in-by-provider.ts";
@@ -76,4 +77,12 @@ test("revokeOperator ends the sessions of a provider's operator", async () => {
   const revoked = await transaction(em(), (tx) => revokeOperator(tx, { name: session.name }, NOW));
   expect(revoked).toEqual({ sessions: 1, links: 0 });
   expect(await signedInOperator(em(), token, NOW)).toBeUndefined();
+});
+
+test.each([
+  ["asha@bank.example via login.bank.example", true],
+  ["asha@bank.example via other.example", false],
+  ["asha@bank.example", false],
+])("the name %j belongs to the provider: %s", (name, isProviders) => {
+  expect(isProviderOperatorName(name, ASHA.issuer)).toBe(isProviders);
 });

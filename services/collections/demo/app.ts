@@ -72,8 +72,9 @@ The portal of Acme Finance is   ${portalUrl}
 Each link signs in once, within five minutes.
 
  9. Console, Today: the day's payments by hour, the funnel from visit to payment, and the outstanding amounts by days past due.
+    A payment counts in the hour in which it was booked, so the payments of the month stand in the hour in which the demo started.
 10. Search 1005: the payment of अमित शर्मा bounced. Open the case, and its payment: who was told, and what was reversed.
-11. Field partners: Asha Rao's cases, promises and commission. Move her cases in Chakan to another field partner; the dry run comes first.
+11. Field partners: Asha Rao's cases, promises and commission. Move all her cases to Kiran Shinde; the dry run comes first.
 12. Lenders, Beta Bank: why its links are unavailable, and its deliveries.
 13. Portal: the same pages, but only Acme Finance's.
 

@@ -15,6 +15,8 @@ import { type Stage, WHATSAPP_ACCOUNT } from "./stage.ts";
 import { TEMPLATES } from "./templates.ts";
 
 const NAME = "Asha Rao";
+/** The field partner without cases, to whom the visitor of the console can move cases. */
+const COLLEAGUE = { displayName: "Kiran Shinde", phone: "+919810000002" };
 const TIME_ZONE = "Asia/Kolkata";
 
 /** `payment_link:en,hi,mr`. Borrowers with other languages get the first one. */
@@ -34,9 +36,9 @@ const LENDERS: readonly SampleLender[] = [
 ];
 
 /**
- * Creates three lenders, a field partner who has their thirty cases, and the work of the last month. Lenders and phones
- * use the public APIs. What operators do is done by the flows behind their commands, because nine commands would take
- * longer than all the rest. Returns the field partner's access token.
+ * Creates three lenders, a field partner who has their thirty cases, one who has none, and the work of the last month.
+ * Lenders and phones use the public APIs. What operators do is done by the flows behind their commands, because nine
+ * commands would take longer than all the rest. Returns the access token of the field partner who has the cases.
  */
 export async function createSampleData(stage: Stage): Promise<string> {
   const database = await createDatabase({
@@ -60,6 +62,7 @@ async function createWith(stage: Stage, database: Database): Promise<string> {
   twins.BETA.mintBehaviour = "error500";
   const { fieldPartnerId, accessToken } = await transaction(em, async (tx) => {
     const { id } = await createFieldPartner(tx, { displayName: NAME, phone: PHONE });
+    await createFieldPartner(tx, COLLEAGUE);
     return { fieldPartnerId: id, ...(await issueAccessToken(tx, id)) };
   });
   const caseIds = await Promise.all(

@@ -44,6 +44,13 @@ export interface ProviderAccess {
   readonly start: () => Promise<{ readonly url: string; readonly attempt: CookieToken } | undefined>;
   /** Finishes a sign-in with the query of the provider's redirect. `attempt` is the token of the browser, or empty. */
   readonly finish: (answer: { readonly attempt: string; readonly query: URLSearchParams }) => Promise<ProviderOutcome>;
+  /** Returns whether an operator has signed in by this provider, and not by a link. */
+  readonly hasSignedIn: (operator: ConsoleOperator) => boolean;
+  /**
+   * Returns the URL at which a person signs out at the provider, which then sends the browser to `/oidc/signed-out`.
+   * Returns undefined if the provider does not offer this or cannot be used.
+   */
+  readonly signOutUrl: () => Promise<string | undefined>;
 }
 
 /**

@@ -5,6 +5,8 @@ export interface Column<Item> {
   readonly label: string;
   /** Whether the cells are numbers, which stand at the right. */
   readonly isNumber?: boolean;
+  /** Whether the cells are times or codes, which are not broken on a wide screen. */
+  readonly isShort?: boolean;
   readonly cell: (item: Item) => Html | string;
   /** A link that sorts by the column, which stands in its head, and how the list is sorted by it now. */
   readonly sort?: { readonly link: Html; readonly direction: "ascending" | "descending" | "none" };
@@ -25,7 +27,7 @@ export interface ListTable<Item> {
 export function listTable<Item>({ label, columns, items, none }: ListTable<Item>): Html {
   if (items.length === 0) return html`<p role="status" class="empty">${none}</p>`;
   const [first, ...others] = columns;
-  const kind = ({ isNumber }: Column<Item>) => (isNumber ? "number" : "text");
+  const kind = ({ isNumber, isShort }: Column<Item>) => (isNumber ? "number" : isShort ? "short" : "text");
   return html`<table class="list" aria-label="${label}">
     <thead>
       <tr>
@@ -129,4 +131,9 @@ export function factList(facts: readonly (readonly [name: string, value: Html | 
         </div>`,
     )}
   </dl>`;
+}
+
+/** Returns whether a lender's callback is healthy, as a mark beside its heading. */
+export function healthMark(isHealthy: boolean): Html {
+  return html`<span class="${isHealthy ? "state" : "state bad"}">${isHealthy ? "Healthy" : "Needs attention"}</span>`;
 }

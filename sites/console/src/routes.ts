@@ -56,9 +56,10 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     path: "/sign-out",
     roles: EVERYBODY,
     isForLenders: true,
-    async answer({ access, home, sessionToken }) {
+    async answer({ access, home, operator, sessionToken }) {
       await access.signOut(sessionToken);
-      return { redirectTo: `${home}/signed-out`, session: "end" };
+      const isByProvider = access.provider?.hasSignedIn(operator) ?? false;
+      return { redirectTo: `${home}${isByProvider ? "/oidc/sign-out" : "/signed-out"}`, session: "end" };
     },
   },
   {

@@ -103,6 +103,24 @@ describe.each(["desktop", "phone"] as const)("a page on a %s screen", (screen) =
     expect((await stat(path)).size).toBeGreaterThan(1_000);
     await open.close();
   });
+
+  test("keeps a text size of 200 % in a screenshot and afterwards", async () => {
+    const open = await browser.open(`${origin}/good`, { screen });
+    const { page } = open;
+    const fontSize = () => page.evaluate("getComputedStyle(document.documentElement).fontSize");
+    await page.evaluate(`window.sizes = [];
+      new ResizeObserver(() => sizes.push(getComputedStyle(document.documentElement).fontSize))
+        .observe(document.querySelector("h1"));`);
+    await open.setTextSize(200);
+    await expect.poll(() => page.evaluate("sizes.at(-1)")).toBe("32px");
+    await page.evaluate("void (sizes.length = 0)");
+    await open.screenshot("test-of-the-browser-200");
+    expect(await page.evaluate("sizes.filter((size) => size !== '32px')")).toEqual([]);
+    expect(await fontSize()).toBe("32px");
+    await open.setTextSize(100);
+    expect(await fontSize()).toBe("16px");
+    await open.close();
+  });
 });
 
 test("axe finds the faults of a page under a strict content security policy, and nothing on a page without faults", async () => {

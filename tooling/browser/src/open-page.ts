@@ -30,6 +30,8 @@ export interface OpenPage {
   readonly errors: readonly string[];
   /** The number of pixels by which the page is wider than the screen; 0 means that it needs no horizontal scrolling. */
   overflow(): Promise<number>;
+  /** Sets the size of the text as a user does in the settings of the browser. It lasts until the page is closed. */
+  setTextSize(percent: 100 | 200): Promise<void>;
   /** Writes the first three screens of the page to `.data/screenshots/NAME-SCREEN[-dark].png`; returns that path. */
   screenshot(name: string): Promise<string>;
   close(): Promise<void>;
@@ -41,6 +43,8 @@ const SCREENSHOTS = fileURLToPath(new URL("../../../.data/screenshots", import.m
  * Playwright's message, which says what Playwright waited for.
  */
 const TIMEOUT_MS = 5 * 60_000;
+/** The font size of a browser whose user has not changed it, in pixels. */
+const FONT_SIZE = 16;
 const SENDS_NO_REQUEST = /^(data|blob|about):/;
 
 /** Opens a URL and waits until everything has loaded. */
@@ -60,6 +64,8 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
   const page = await context.newPage();
   await page.goto(url, { waitUntil: "networkidle" });
   const { origin } = new URL(url);
+  const devtools = await context.newCDPSession(page);
+  let textPercent = 100;
   return {
     page,
     requests,
@@ -70,6 +76,11 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       return Math.max(0, width - SCREENS[screen].width);
     },
+    async setTextSize(percent) {
+      textPercent = percent;
+      const size = (FONT_SIZE * percent) / 100;
+      await devtools.send("Page.setFontSizes", { fontSizes: { standard: size, fixed: size } });
+    },
     async screenshot(name) {
       await mkdir(SCREENSHOTS, { recursive: true });
       // Scroll to the top, because a sticky header would otherwise be in the middle of the picture.
@@ -77,7 +88,15 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
       const path = join(SCREENSHOTS, `${name}-${screen}${colorScheme === "dark" ? "-dark" : ""}.png`);
       const { width, height } = SCREENS[screen];
       const whole = await page.evaluate<number>("document.documentElement.scrollHeight");
-      await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(whole, 3 * height) } });
+      const pictured = { width, height: Math.min(Math.max(whole, height), 3 * height) };
+      if (textPercent === 100) {
+        await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, ...pictured } });
+        return path;
+      }
+      // Playwright's pictures of whole pages reset the size of the text.
+      await page.setViewportSize(pictured);
+      await page.screenshot({ path });
+      await page.setViewportSize({ width, height });
       return path;
     },
     close: () => context.close(),

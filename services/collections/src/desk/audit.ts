@@ -86,6 +86,7 @@ function changeText([name, change]: [string, unknown]): string {
 
 function valueText(value: unknown): string {
   if (value === null || value === undefined || value === "") return "(none)";
+  if (Array.isArray(value)) return value.map(valueText).join(" + ") || "(none)";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

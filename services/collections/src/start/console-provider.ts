@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ProviderAccess, ProviderOutcome, ProviderRefusal } from "@collections/console";
 import { type Database, transaction } from "@collections/database";
 import { SealedValueError, type Vault } from "@collections/lenders";
-import { InvalidOperatorError, signInByProvider } from "@collections/operators";
+import { InvalidOperatorError, isProviderOperatorName, signInByProvider } from "@collections/operators";
 import type * as OidcClient from "openid-client";
 import type { Logger } from "pino";
 import type { ConsoleOidcSettings } from "../settings/console-oidc.ts";
@@ -33,7 +33,10 @@ interface Attempt {
 const ATTEMPT_TTL_MS = 10 * 60_000;
 const SEALED_FOR = "console.provider_sign_in";
 
-/** Signs operators in by an OpenID Connect provider: authorization code flow with PKCE, state and nonce. */
+/**
+ * Signs operators in by an OpenID Connect provider: authorization code flow with PKCE, state and nonce. Signs them out there
+ * by RP-Initiated Logout. The ID token is not kept for it, so the provider asks the person first.
+ */
 export function createProviderAccess(parts: ProviderParts): ProviderAccess {
   const { settings, client, vault, log } = parts;
   const redirectUri = `${parts.console}/oidc/callback`;
@@ -71,6 +74,18 @@ export function createProviderAccess(parts: ProviderParts): ProviderAccess {
         if (refusal === undefined) throw error;
         log.warn({ issuer: settings.issuer, ...refusal, ...causeOf((error as Error).cause) }, "a sign-in was refused");
         return refusal;
+      }
+    },
+    hasSignedIn: ({ name, lenderCode }) => lenderCode === null && isProviderOperatorName(name, settings.issuer),
+    async signOutUrl() {
+      try {
+        const { oidc, configuration } = await client.discovered();
+        if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+        const returnTo = `${parts.console}/oidc/signed-out`;
+        return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo }).href;
+      } catch (error) {
+        log.warn({ issuer: settings.issuer, ...causeOf(error) }, "the sign-out at the sign-in provider cannot be used");
+        return undefined;
       }
     },
   };

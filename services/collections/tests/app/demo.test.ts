@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { dayIn } from "@collections/local-time";
 import { afterFile } from "@collections/testing";
 import { expect, test } from "vitest";
+import { aVisitor } from "../console/fixtures/visitor.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const DEMO = fileURLToPath(new URL("../../demo/app.ts", import.meta.url));
@@ -24,6 +25,12 @@ test("pnpm demo:app shows a month of history, and stops on Ctrl-C", async () => 
     const response = await fetch(await demo.printed(new RegExp(`${page} is (?:at )? +(http:\\S+)$`, "m")));
     expect(await response.text()).toContain("Sign in");
   }
+
+  // The tour moves cases to a second field partner.
+  const operator = aVisitor({ url });
+  const link = (await demo.printed(/console is at +(http:\S+)$/m)).split("/").at(-1)!;
+  expect(await operator.post("/console/sign-in", { link })).toMatchObject({ status: 303 });
+  expect((await operator.get("/console/field-partners")).text).toContain("Kiran Shinde");
 
   // The thirty cases.
   const cases = await readCases(app);

@@ -1,9 +1,10 @@
-import { accessibilityFindings, type Browser, startBrowser } from "@collections/browser";
+import { type Browser, startBrowser } from "@collections/browser";
 import { publicId } from "@collections/database";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
+import { pageFaults } from "./fixtures/page-faults.ts";
 import { linkPath } from "./fixtures/visitor.ts";
 
 let service: TestService;
@@ -43,9 +44,8 @@ test.each([
   const asha = await openAs("Asha");
   const { page } = asha;
   const look = async (name: string, { open = asha } = {}) => {
-    expect({ name, findings: await accessibilityFindings(open.page) }).toEqual({ name, findings: [] });
-    expect({ name, overflow: await open.overflow() }).toEqual({ name, overflow: 0 });
-    await open.screenshot(`console-money-${name}`);
+    const faults = await pageFaults(open, `money-${name}`, colorScheme === "light");
+    expect.soft({ name, faults }).toEqual({ name, faults: [] });
   };
   await page.getByRole("link", { name: "Money", exact: true }).click();
   await page.getByRole("heading", { level: 2, name: "Reverse or move a payment" }).waitFor();

@@ -35,13 +35,21 @@ test("an operator signs in by a provider of another site, and out", async () => 
     const cookies = await page.context().cookies(`${url}/console/oidc`);
     expect(cookies).toMatchObject([{ name: "console_session", httpOnly: true, sameSite: "Strict" }]);
     await look("today");
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("heading", { level: 1, name: "Signed out" }).waitFor();
+    const signOut = async (answer: string) => {
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByRole("button", { name: answer }).click();
+      await page.getByRole("heading", { level: 1, name: "Signed out" }).waitFor();
+      expect(page.url()).toBe(`${url}/console/oidc/signed-out`);
+    };
+    await signOut("No, stay signed in");
     await look("signed-out");
     expect((await page.goto(`${url}/console`))!.status()).toBe(401);
     // The person is still signed in at the provider, which therefore asks nothing.
     await signIn();
     await page.getByRole("heading", { level: 1, name: "Today" }).waitFor();
+    await signOut("Yes, sign me out");
+    await signIn();
+    await page.getByLabel("Subject").waitFor();
     expect((await page.goto(`${url}/console/oidc/callback?error=access_denied&state=x`))!.status()).toBe(400);
     await look("refused");
     await open.close();

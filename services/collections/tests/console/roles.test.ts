@@ -136,6 +136,9 @@ test("only the sign-in and its end need no session", () => {
     "GET /console/signed-out",
     "GET /console/oidc",
     "GET /console/oidc/callback",
+    "GET /console/oidc/sign-out",
+    "GET /console/oidc/end-session",
+    "GET /console/oidc/signed-out",
   ]);
 });
 

@@ -33,12 +33,12 @@ function plot(days: HourChart["days"], hours: readonly HourOfDays[], most: numbe
       <span><span class="key now"></span>${days[0]}</span> <span><span class="key line"></span>${days[1]}</span>
     </p>
     <svg class="plot" role="img" aria-label="${summary(days, hours)}" width="100%">
-      ${ticks.map((tick) => gridLine(tick, height(tick)))}
-      ${hours.map((hour, place) => bar(hour, { place, band, height }))}
+      ${ticks.map((tick) => gridLine(height(tick)))} ${hours.map((hour, place) => bar(hour, { place, band, height }))}
       <svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">
         <path class="halo" d="${steps(hours, { band, height })}" vector-effect="non-scaling-stroke"></path>
         <path class="line" d="${steps(hours, { band, height })}" vector-effect="non-scaling-stroke"></path>
       </svg>
+      ${ticks.map((tick) => tickLabel(tick, height(tick)))}
       ${hours.map((hour, place) => tooltip(days, hour, { place, band }))}
     </svg>
     <svg class="axis" aria-hidden="true" width="100%">
@@ -51,9 +51,13 @@ interface Scales {
   readonly height: ScaleLinear<number, number>;
 }
 
-function gridLine(tick: number, y: number): Html {
-  return html`<line class="grid" x1="0" x2="100%" y1="${percent(y)}" y2="${percent(y)}"></line>
-    <text class="tick" x="0" y="${percent(y)}" dy="-0.25em">${countText(tick)}</text>`;
+function gridLine(y: number): Html {
+  return html`<line class="grid" x1="0" x2="100%" y1="${percent(y)}" y2="${percent(y)}"></line>`;
+}
+
+/** The labels are drawn last, so that the bars of the first hours do not cover them. */
+function tickLabel(tick: number, y: number): Html {
+  return html`<text class="tick" x="0" y="${percent(y)}" dy="-0.25em">${countText(tick)}</text>`;
 }
 
 function bar({ day }: HourOfDays, { place, band, height }: Scales & { readonly place: number }): Html {

@@ -152,8 +152,8 @@ function tableOf(
             return staffOf === null ? html`<a href="${home}${personPath(id)}">${name ?? id}</a>` : (name ?? id);
           },
         },
-        { label: "Promise", cell: ({ promiseDueOn: day }) => (day === null ? "–" : dayText(day)) },
-        { label: "Last visit", cell: ({ lastVisit }) => lastVisit ?? "–" },
+        { label: "Promise", isShort: true, cell: ({ promiseDueOn: day }) => (day === null ? "–" : dayText(day)) },
+        { label: "Last visit", isShort: true, cell: ({ lastVisit }) => lastVisit ?? "–" },
       ],
     })}`;
 }

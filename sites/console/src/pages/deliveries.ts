@@ -72,16 +72,16 @@ export function deliveryTable(
       {
         label: "Event",
         cell: ({ kind, eventId }) =>
-          html`<a href="${home}${deliveryPath(eventId)}">${kind}</a>
+          html`<span class="short"><a href="${home}${deliveryPath(eventId)}">${kind}</a></span>
             ${hasLender ? "" : html`<small>${eventId}</small>`}`,
       },
-      ...(hasLender ? [{ label: "Lender", cell: ({ lenderCode }: ListedDelivery) => lenderCode }] : []),
+      ...(hasLender ? [{ label: "Lender", isShort: true, cell: ({ lenderCode }: ListedDelivery) => lenderCode }] : []),
       {
         label: "Loan",
         cell: ({ lenderCode, sourceLoanNumber: loan }) =>
           html`<a href="${home}${casePath(lenderCode, loan)}">${loan}</a>`,
       },
-      { label: "Created", cell: ({ createdAt }) => createdAt },
+      { label: "Created", isShort: true, cell: ({ createdAt }) => createdAt },
       {
         label: "State",
         cell: ({ state }) => html`<span class="${state === "parked" ? "state bad" : "state"}">${words(state)}</span>`,

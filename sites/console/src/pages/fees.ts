@@ -81,7 +81,7 @@ function linesOf(home: string, lenderCode: string, lines: readonly Line[]): Html
         label: "Loan",
         cell: ({ sourceLoanNumber: loan }) => html`<a href="${home}${casePath(lenderCode, loan)}">${loan}</a>`,
       },
-      { label: "Recorded", cell: ({ recordedAt }) => recordedAt },
+      { label: "Recorded", isShort: true, cell: ({ recordedAt }) => recordedAt },
       {
         label: "Paid amount",
         isNumber: true,

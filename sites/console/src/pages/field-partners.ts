@@ -40,7 +40,7 @@ export function peoplePage(home: string, { text, state }: PeopleSearch, { people
             cell: ({ fieldPartnerId, displayName }) =>
               html`<a href="${home}${personPath(fieldPartnerId)}">${displayName}</a>`,
           },
-          { label: "Phone", cell: ({ phone }) => phone },
+          { label: "Phone", isShort: true, cell: ({ phone }) => phone },
           { label: "State", cell: (one) => html`<span class="state">${words(one.state)}</span>` },
           { label: "Open cases", isNumber: true, cell: ({ openCases }) => countText(openCases) },
           { label: "To pay out", isNumber: true, cell: ({ owed }) => owedText(owed) },
@@ -110,8 +110,8 @@ export function personPage(home: string, person: PersonView, operator: ConsoleOp
               none: "No open session.",
               columns: [
                 { label: "Device", cell: ({ deviceName }) => deviceName ?? "Unnamed" },
-                { label: "Signed in", cell: ({ signedInAt }) => signedInAt },
-                { label: "Last used", cell: ({ lastUsedAt }) => lastUsedAt },
+                { label: "Signed in", isShort: true, cell: ({ signedInAt }) => signedInAt },
+                { label: "Last used", isShort: true, cell: ({ lastUsedAt }) => lastUsedAt },
               ],
             })}
           </section>

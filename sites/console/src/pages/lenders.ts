@@ -1,5 +1,5 @@
 import { type Html, html } from "../html.ts";
-import { factList, listTable, nextPage, queryText } from "../list-parts.ts";
+import { factList, healthMark, listTable, nextPage, queryText } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { connectionPath } from "../paths.ts";
 import type { LendersPage, LenderView } from "../reads/lenders.ts";
@@ -90,9 +90,10 @@ function endpointPanel({ endpoint, lastFailure }: LenderView): Html {
     ["Next probe", endpoint.nextProbeAt],
   ];
   return html`<section class="panel">
-    <h2>Callback <span class="${isBad ? "state bad" : "state"}">${words(endpoint.state)}</span></h2>
+    <h2>Callback ${healthMark(!isBad)}</h2>
     ${factList([
       ["URL", endpoint.url ?? "None"],
+      ["State", words(endpoint.state)],
       ["Failures in a row", countText(endpoint.consecutiveFailures)],
       ["Waiting", countText(endpoint.waiting)],
       ["Parked", countText(endpoint.parked)],

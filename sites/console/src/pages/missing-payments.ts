@@ -80,7 +80,7 @@ function rowsTable(
         { label: "Reference", cell: ({ reference }) => reference },
         { label: "Line", isNumber: true, cell: ({ line }) => line },
         { label: "Amount", isNumber: true, cell: ({ amount }) => amount },
-        { label: "Paid", cell: ({ paidAt }) => paidAt ?? "No time" },
+        { label: "Paid", isShort: true, cell: ({ paidAt }) => paidAt ?? "No time" },
       ],
     })}
     <p class="about">${more > 0 ? `And ${countText(more)} more. ` : ""}Times in ${timeZone}.</p>`;

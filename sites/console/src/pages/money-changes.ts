@@ -71,7 +71,10 @@ export function payoutPage(
   const form = ({ currency, amount, lines }: PayableView["sums"][number]) =>
     html`<section class="panel">
       <h2>${amountsText([{ amount, currency }])}</h2>
-      <p class="about">${countText(lines)} earnings. Send this amount by the bank first, and then record it here.</p>
+      <p class="about">
+        ${countText(lines)} ${lines === 1 ? "earning" : "earnings"}. Send this amount by the bank first, and then record
+        it here.
+      </p>
       ${changeForm(home, { kind: "payout", fieldPartnerId, currency, amount, until: until ?? "" }, formOf(currency))}
     </section>`;
   return {
@@ -126,7 +129,7 @@ export function paymentPage(
           columns: [
             { label: "Reversal", cell: ({ reversalReference }) => reversalReference },
             { label: "Reason", cell: ({ reason }) => words(reason) },
-            { label: "Returned", cell: ({ reversedAt }) => reversedAt },
+            { label: "Returned", isShort: true, cell: ({ reversedAt }) => reversedAt },
             { label: "Amount", isNumber: true, cell: (one) => amountsText([{ amount: one.amount, currency }]) },
           ],
         })}

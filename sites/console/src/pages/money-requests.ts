@@ -27,8 +27,8 @@ export function requestsPage(home: string, requests: readonly MoneyRequest[]): P
               >`,
           },
           { label: "Asked for by", cell: ({ requestedBy }) => requestedBy },
-          { label: "Asked for at", cell: ({ requestedAt }) => utcText(requestedAt) },
-          { label: "Expires at", cell: ({ expiresAt }) => utcText(expiresAt) },
+          { label: "Asked for at", isShort: true, cell: ({ requestedAt }) => utcText(requestedAt) },
+          { label: "Expires at", isShort: true, cell: ({ expiresAt }) => utcText(expiresAt) },
         ],
       })}`,
   };

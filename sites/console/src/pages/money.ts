@@ -27,7 +27,7 @@ export function moneyPage(home: string, page: MoneyPage, operator: ConsoleOperat
           items: due,
           none:
             dueNext === null
-              ? "No money is owed. A payment on the case of a field partner earns a commission."
+              ? "No money is owed. A commission is owed once its case has ended."
               : "No money is owed to these people. Continue with the next page.",
           columns: [
             {

@@ -75,8 +75,8 @@ export function paymentsPage(
             cell: ({ sourceLoanNumber: loan }) => html`<a href="${home}${casePath(lenderCode!, loan)}">${loan}</a>`,
           },
           { label: "Amount", isNumber: true, cell: (one) => amountsText([one]) },
-          { label: isReversals ? "Taken back" : "Paid", cell: ({ paidAt }) => paidAt },
-          { label: "Recorded", cell: ({ recordedAt }) => recordedAt },
+          { label: isReversals ? "Taken back" : "Paid", isShort: true, cell: ({ paidAt }) => paidAt },
+          { label: "Recorded", isShort: true, cell: ({ recordedAt }) => recordedAt },
           ...(isReversals ? REVERSAL_COLUMNS : PAYMENT_COLUMNS),
         ],
       })}

@@ -30,6 +30,36 @@ export function signedInPage(home: string, name: string): PageContent {
   };
 }
 
+/**
+ * The page after a sign-out from the console, which goes on to the sign-out at the provider. Browsers apply the policy for
+ * forms to the redirects after a form, too, so the form of the sign-out cannot lead there.
+ */
+export function leavingPage(home: string, { host }: ProviderAccess): PageContent {
+  const title = "Signed out";
+  return {
+    title,
+    continuesAt: `${home}/oidc/end-session`,
+    main: html`<section class="message">
+      <h1>${title}</h1>
+      <p>You are signed out of the console. ${host} asks next whether you sign out there, too.</p>
+      <p><a href="${home}/oidc/end-session">Go on to ${host}</a></p>
+    </section>`,
+  };
+}
+
+/** The page to which the provider sends the browser after a sign-out there. */
+export function leftPage(home: string, provider: ProviderAccess): PageContent {
+  const title = "Signed out";
+  return {
+    title,
+    main: html`<section class="message">
+      <h1>${title}</h1>
+      <p>You are signed out of the console, and of ${provider.host} unless you chose to stay signed in there.</p>
+      ${providerLink(home, provider)}
+    </section>`,
+  };
+}
+
 interface RefusalWords {
   readonly status: number;
   readonly title: string;

@@ -54,7 +54,7 @@ export function reconciliationsPage(home: string, page: ReconciliationsPage): Pa
             cell: ({ from, runId }) =>
               html`<a href="${home}${reconciliationPath(lender!, runId)}">${from}</a> <small>${runId}</small>`,
           },
-          { label: "To", cell: ({ to }) => to },
+          { label: "To", isShort: true, cell: ({ to }) => to },
           { label: "By", cell: ({ requestedBy }) => requestedBy },
           { label: "File", cell: ({ fileName }) => fileName ?? "–" },
           { label: "Matched", isNumber: true, cell: ({ matched }) => countText(matched) },
@@ -111,7 +111,7 @@ function differencesOf(home: string, found: ReconciliationView): Html {
         { label: "Line", isNumber: true, cell: ({ line }) => line ?? "–" },
         { label: "File", isNumber: true, cell: ({ inFile }) => inFile ?? "–" },
         { label: "Booked", isNumber: true, cell: ({ booked }) => booked ?? "–" },
-        { label: "Paid", cell: ({ paidAt }) => paidAt ?? "–" },
+        { label: "Paid", isShort: true, cell: ({ paidAt }) => paidAt ?? "–" },
         { label: "About", cell: ({ about }) => about || "–" },
       ],
     })}

@@ -73,7 +73,7 @@ function uploadsTable(home: string, { lenderCode, uploads }: UploadsPage, timeZo
       },
       { label: "State", cell: ({ state }) => html`<span class="state">${words(state)}</span>` },
       { label: "By", cell: ({ uploadedBy }) => uploadedBy },
-      { label: `At, ${timeZone}`, cell: ({ createdAt }) => createdAt },
+      { label: `At, ${timeZone}`, isShort: true, cell: ({ createdAt }) => createdAt },
     ],
   });
 }

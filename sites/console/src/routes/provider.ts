@@ -1,9 +1,9 @@
 import type { ProviderAccess } from "../access.ts";
 import { messagePage } from "../pages/message.ts";
-import { refusedSignIn, signedInPage } from "../pages/provider.ts";
+import { leavingPage, leftPage, refusedSignIn, signedInPage } from "../pages/provider.ts";
 import type { ConsoleRoute, RouteAnswer, Visit } from "../route.ts";
 
-/** The beginning and the end of a sign-in by an OpenID Connect provider. */
+/** The beginning and the end of a sign-in by an OpenID Connect provider, and the sign-out there. */
 export const PROVIDER_ROUTES: readonly ConsoleRoute[] = [
   {
     method: "get",
@@ -24,6 +24,29 @@ export const PROVIDER_ROUTES: readonly ConsoleRoute[] = [
       if (outcome.kind === "refused") return { ...refusedSignIn(home, provider, outcome), attempt: "end" };
       return { page: signedInPage(home, outcome.name), session: outcome.session, attempt: "end" };
     }),
+  },
+  {
+    method: "get",
+    path: "/oidc/sign-out",
+    roles: "none",
+    answer: withProvider(async (provider, { home }) => {
+      const url = await provider.signOutUrl();
+      return url === undefined ? { redirectTo: `${home}/signed-out` } : { page: leavingPage(home, provider) };
+    }),
+  },
+  {
+    method: "get",
+    path: "/oidc/end-session",
+    roles: "none",
+    answer: withProvider(async (provider, { home }) => ({
+      redirectTo: (await provider.signOutUrl()) ?? `${home}/signed-out`,
+    })),
+  },
+  {
+    method: "get",
+    path: "/oidc/signed-out",
+    roles: "none",
+    answer: withProvider(async (provider, { home }) => ({ page: leftPage(home, provider) })),
   },
 ];
 

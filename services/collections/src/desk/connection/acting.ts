@@ -44,6 +44,11 @@ export async function whyTooOften(
   return `The limit is ${admission.quota} calls a minute for a lender. Wait ${admission.waitS} s, and send the form again.`;
 }
 
+/** Returns the lines of a request as one text, with an empty line before the body. */
+export function requestText(lines: readonly string[]): string {
+  return [...lines.slice(0, -1), "", ...lines.slice(-1)].map((line) => line.trimStart()).join("\n");
+}
+
 /** Returns a request as lines of text. */
 export function requestLines(request: {
   readonly url: string;

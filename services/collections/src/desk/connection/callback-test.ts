@@ -12,7 +12,7 @@ import {
 import type { DeskOutcome } from "../acts.ts";
 import { counted } from "../counted.ts";
 import { type Failure, wordsFor } from "../failure-words.ts";
-import { type ConnectionActing, lenderIn, requestLines, type TestedCall, whyTooOften } from "./acting.ts";
+import { type ConnectionActing, lenderIn, requestLines, requestText, type TestedCall, whyTooOften } from "./acting.ts";
 import { answerLines } from "./answer-lines.ts";
 
 /** A ping that was sent to a callback, and the callback's state after it. */
@@ -95,7 +95,7 @@ function callOf({ tested, words, status, recovered }: ProbedCallback): TestedCal
   return {
     isAnswered: tested.delivered,
     headline: recovered ? `${sentence} ${recoveredText(status)}` : sentence,
-    request: request.map((line) => line.trimStart()).join("\n"),
+    request: requestText(request),
     answer: answer.map((line) => line.trimStart()).join("\n"),
     failure: words ?? null,
   };

@@ -5,7 +5,7 @@ import { type Lender, recordAct } from "@collections/lenders";
 import { type AmountFault, AmountLiteral, readAmount } from "@collections/money";
 import type { TestedMint } from "@collections/payment-links";
 import type { DeskOutcome } from "../acts.ts";
-import { type ConnectionActing, lenderIn, requestLines, type TestedCall, whyTooOften } from "./acting.ts";
+import { type ConnectionActing, lenderIn, requestLines, requestText, type TestedCall, whyTooOften } from "./acting.ts";
 import { answerLines } from "./answer-lines.ts";
 
 /** A test of a mint endpoint with the borrower of a loan. */
@@ -99,7 +99,7 @@ function callOf(tested: TestedMint): TestedCall {
       link === undefined
         ? `No link was minted after ${took}: ${failure?.reason ?? ""}`
         : `A link was minted after ${took}: ${link}. It exists at the lender, and is not stored here. Cancel it.`,
-    request: request.map((line) => line.trimStart()).join("\n"),
+    request: requestText(request),
     answer: answer.map((line) => line.trimStart()).join("\n"),
     failure,
   };

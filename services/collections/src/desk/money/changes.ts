@@ -316,8 +316,12 @@ function storedLoan(em: EntityManager, lender: Lender, loan: string): Promise<st
 
 function effectFacts(effects: ReversalEffects, currency: CurrencyCode): (readonly [string, string])[] {
   const { caseBefore, caseAfter, earnings, reopened } = effects;
-  const change = (before: bigint, after: bigint) => `${amountText(before, currency)} → ${amountText(after, currency)}`;
-  const status = [...new Set([caseBefore.status, caseAfter.status])].map((one) => one.replaceAll("_", " ")).join(" → ");
+  const change = (before: bigint, after: bigint) =>
+    [...new Set([before, after])].map((minor) => amountText(minor, currency)).join(" → ");
+  const statuses = [...new Set([caseBefore.status, caseAfter.status])]
+    .map((one) => one.replaceAll("_", " "))
+    .join(" → ");
+  const status = statuses.charAt(0).toUpperCase() + statuses.slice(1);
   return [
     ["Outstanding", change(caseBefore.outstandingMinor, caseAfter.outstandingMinor)],
     ["Status", reopened ? `${status}, the case is open again` : status],

@@ -1,5 +1,5 @@
 import { type Html, html } from "../../html.ts";
-import { factList, lenderField, listTable, queryText } from "../../list-parts.ts";
+import { factList, healthMark, lenderField, listTable, queryText } from "../../list-parts.ts";
 import type { PageContent } from "../../page.ts";
 import { connectionForm, keyPath } from "../../paths.ts";
 import type { ConnectionPage } from "../../reads/connection.ts";
@@ -65,9 +65,7 @@ function callbackPanel(
   hidden: (() => Html) | undefined,
 ): Html {
   return html`<section class="panel">
-    <h2>
-      Callback <span class="${isHealthy ? "state" : "state bad"}">${isHealthy ? "Healthy" : "Needs attention"}</span>
-    </h2>
+    <h2>Callback ${healthMark(isHealthy)}</h2>
     ${factList(endpoint.map(([name, value]) => [words(name), name === "state" ? words(value) : value]))}
     <p class="about">
       <a href="${home}/deliveries?${queryText({ lender: lenderCode })}">Deliveries</a>

@@ -51,7 +51,9 @@ export function spreadDonePage(home: string, lenderCode: string): PageContent {
   };
 }
 
-function requestForm(home: string, { lenderCodes, request: { lenderCode, by, people } }: SpreadForm): Html {
+/** If the page shows a dry run, the button of its form is the main one. */
+function requestForm(home: string, { lenderCodes, request: { lenderCode, by, people }, plan }: SpreadForm): Html {
+  const hasDryRun = plan?.kind === "planned" && assignedBy(plan) > 0;
   return html`<form method="get" action="${home}/cases/spread" class="act">
     ${lenderField(lenderCodes, lenderCode)}
     <label for="by">What to even out</label>
@@ -63,7 +65,13 @@ function requestForm(home: string, { lenderCodes, request: { lenderCode, by, peo
     <label for="people">Field partners: a name, phone or id on each line</label>
     <textarea id="people" name="people" rows="5" required maxlength="${MAX_NAMES_CHARACTERS}">
 ${people.join("\n")}</textarea>
-    <p class="buttons"><button type="submit">Show who would get what</button> <a href="${home}/cases">Cancel</a></p>
+    <p class="buttons">
+      ${
+        hasDryRun
+          ? html`<button type="submit" class="plain">Show who would get what</button>`
+          : html`<button type="submit">Show who would get what</button> <a href="${home}/cases">Cancel</a>`
+      }
+    </p>
   </form>`;
 }
 
@@ -73,7 +81,7 @@ function planOf(home: string, form: SpreadForm): Html {
   if (plan.kind === "refused") return problemText(problem ?? plan.detail);
   if (plan.kind === "unclear") return unclearText(plan);
   const { lenders, people, version } = plan;
-  const assigned = lenders.reduce((sum, one) => sum + one.assigned, 0);
+  const assigned = assignedBy(plan);
   if (assigned === 0) return html`<p role="status">No unassigned case of ${request.lenderCode} can be assigned.</p>`;
   return html`<h2>Who would get what</h2>
     ${movesTable(lenders)}
@@ -93,6 +101,10 @@ function planOf(home: string, form: SpreadForm): Html {
       back: "/cases",
     })}
     <h2>Other field partners</h2>`;
+}
+
+function assignedBy({ lenders }: Pick<Extract<SpreadPlan, { kind: "planned" }>, "lenders">): number {
+  return lenders.reduce((sum, one) => sum + one.assigned, 0);
 }
 
 function idsOf(people: readonly PersonSummary[]): string {
