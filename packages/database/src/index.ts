@@ -27,6 +27,7 @@ export { inSchema, InvalidSchemaNameError } from "./schema-name.ts";
 export { inTurns } from "./in-turns.ts";
 export { every, type Routine, type RoutineLog } from "./jobs/every.ts";
 export { enqueue, enqueueAll } from "./jobs/jobs.ts";
+export { JobsElsewhereError } from "./jobs/jobs-schema.ts";
 export {
   type Job,
   type JobOptions,

@@ -14,6 +14,7 @@ interface PendingOptions {
   readonly schemas: readonly PackageSchema[];
   readonly table: string;
   readonly queues: readonly Queue[] | undefined;
+  readonly jobsSchema: string;
 }
 
 /**
@@ -22,7 +23,7 @@ interface PendingOptions {
  *
  * @param table the table of applied migrations
  */
-export async function applyPending({ url, schemas, table, queues }: PendingOptions): Promise<string[]> {
+export async function applyPending({ url, schemas, table, queues, jobsSchema }: PendingOptions): Promise<string[]> {
   const orm = await MikroORM.init({
     driver: BoundDriver,
     dbName: databaseName(settingsOf(url)),
@@ -44,7 +45,7 @@ export async function applyPending({ url, schemas, table, queues }: PendingOptio
     const applied = await orm.migrator.up();
     if (queues) {
       const pool = await orm.em.getConnection().getNativeClient();
-      await installJobs(pool, queues);
+      await installJobs(pool, queues, jobsSchema);
     }
     return applied.map(({ name }) => name);
   } finally {

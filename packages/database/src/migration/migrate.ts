@@ -3,6 +3,7 @@ import { checkOptions } from "../check-options.ts";
 import { settingsOf } from "../connection/client-config.ts";
 import { hasJobs, missingJobs, newerBoss } from "../jobs/install-jobs.ts";
 import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
+import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs/jobs-schema.ts";
 import type { Queue } from "../queue.ts";
 import type { Reader } from "../transaction/host-client.ts";
 import type { PackageSchema, ReadRows } from "../package-schema.ts";
@@ -16,6 +17,11 @@ export interface MigrateOptions extends MigrationLockOptions {
   runtimeUrl?: string;
   /** Whether to install pg-boss and the queues of the schemas too. */
   jobs?: boolean;
+  /**
+   * The PostgreSQL schema of pg-boss's tables. Pass the same to `createDatabase`. The name cannot be changed later,
+   * because waiting jobs stay in the old schema. Default: `collections_jobs`.
+   */
+  jobsSchema?: string;
   /** Called under the migration lock before anything is changed. If it throws, the database stays as it is. */
   check?: (read: ReadRows) => Promise<void>;
 }
@@ -88,7 +94,8 @@ export class RuntimeRoleMissingError extends Error {
  * the migrations in the database that this version does not know.
  *
  * If the role does not own the schema, the call changes nothing and only checks that no migration is missing.
- * @throws InvalidDatabaseOptionError, SessionNeededError, MigrationNeededError, RuntimeRoleMissingError
+ * @throws InvalidDatabaseOptionError, SessionNeededError, MigrationNeededError, RuntimeRoleMissingError,
+ * JobsElsewhereError
  *
  * @example
  * const { applied, unknown } = await migrate({ url, schemas: [billingSchema], jobs: true });
@@ -99,6 +106,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   return await withMigrationLock("A migration", options, async (client) => {
     const read: ReadRows = async <Row>(text: string) => (await client.query(text)).rows as Row[];
     for (const { check } of [options, ...options.schemas]) await check?.(read);
+    if (options.jobs === true && options.jobsSchema === undefined) await refuseJobsElsewhere(client, queuesOf(options));
+    const jobsSchema = jobsSchemaOf(options);
     const { role, ownsSchema } = await roleOf(client);
     const needsOwner = (missing: readonly string[]) => (error: unknown) => {
       if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
@@ -106,11 +115,12 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     };
     const { unknown, pending, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
-    const bossVersion = options.jobs ? await newerBoss(client) : undefined;
-    if (bossVersion !== undefined) unknown.push(`pgboss/${bossVersion}`);
-    const lacksJobs = pending.length === 0 && options.jobs === true && !(await hasJobs(client, queuesOf(options)));
+    const bossVersion = options.jobs ? await newerBoss(client, jobsSchema) : undefined;
+    if (bossVersion !== undefined) unknown.push(`${jobsSchema}/${bossVersion}`);
+    const lacksJobs =
+      pending.length === 0 && options.jobs === true && !(await hasJobs(client, queuesOf(options), jobsSchema));
     if (!ownsSchema) {
-      const missing = lacksJobs ? await missingJobs(client, queuesOf(options)) : pending;
+      const missing = lacksJobs ? await missingJobs(client, queuesOf(options), jobsSchema) : pending;
       if (missing.length > 0) throw new MigrationNeededError(role, missing);
       return { applied: [], unknown };
     }
@@ -118,7 +128,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     const isCurrent = pending.length === 0 && !isEmpty && !lacksJobs;
     const applied = isCurrent ? [] : await applyAll(options).catch(needsOwner(pending));
     await analyzeUnanalyzed(client, options.schemas);
-    if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options.schemas);
+    if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options);
     return { applied, unknown };
   });
 }
@@ -140,7 +150,18 @@ async function roleOf(client: Client): Promise<{ role: string; ownsSchema: boole
 /** Loads the code that migrates only if there is something to do, because commands start sooner without it. */
 async function applyAll(options: MigrateOptions): Promise<string[]> {
   const { applyPending } = await import("./apply-pending.ts");
-  return await applyPending({ ...options, table: TABLE, queues: options.jobs ? queuesOf(options) : undefined });
+  const queues = options.jobs ? queuesOf(options) : undefined;
+  return await applyPending({ ...options, table: TABLE, queues, jobsSchema: jobsSchemaOf(options) });
+}
+
+function jobsSchemaOf({ jobsSchema = DEFAULT_JOBS_SCHEMA }: MigrateOptions): string {
+  return jobsSchema;
+}
+
+/** @throws JobsElsewhereError, before anything is migrated */
+async function refuseJobsElsewhere(client: Client, queues: readonly Queue[]): Promise<void> {
+  const elsewhere = await queuesInPgboss(client, queues);
+  if (elsewhere.length > 0) throw new JobsElsewhereError(elsewhere);
 }
 
 function queuesOf({ schemas }: MigrateOptions): Queue[] {
@@ -198,7 +219,8 @@ async function requireRole(client: Client, role: string): Promise<void> {
  * Grants the role of the service only the rights that it needs. It may change rows, but no tables, and no rows of
  * append-only tables. It has no rights on partitions, so it accesses them through their table, whose rights then apply.
  */
-async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: readonly PackageSchema[]) {
+async function grantRuntimeRights(client: Client, runtimeUrl: string, options: MigrateOptions) {
+  const { schemas } = options;
   const role = runtimeRoleOf(runtimeUrl);
   const { rows } = await client.query<{ same: boolean }>("select current_user = $1 as same", [role]);
   if (role === "" || rows[0]?.same) return;
@@ -212,7 +234,7 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
     JOB_COMMIT_TABLE,
   ]);
   if (hasJobs) await client.query(`grant select, delete on ${JOB_COMMIT_TABLE} to ${grantee}`);
-  for (const name of [...schemas.map((schema) => schema.name), "pgboss"]) {
+  for (const name of [...schemas.map((schema) => schema.name), jobsSchemaOf(options)]) {
     const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [name]);
     if (rowCount === 0) continue;
     const schema = escapeIdentifier(name);

@@ -1,5 +1,6 @@
 import { forHost, type Reader } from "../transaction/host-client.ts";
 import { missingJobs } from "../jobs/install-jobs.ts";
+import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs/jobs-schema.ts";
 import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
 import { sqlState } from "../sql/sql-state.ts";
 import { tableOf } from "../sql/table.ts";
@@ -106,13 +107,16 @@ async function requireRights(database: OpenDatabase, schema: PackageSchema): Pro
 
 async function requireQueues(database: OpenDatabase, schema: PackageSchema): Promise<void> {
   if (schema.queues === undefined || schema.queues.length === 0) return;
-  const missing = await missingJobs(readerOf(database), schema.queues);
-  if (missing.length > 0) {
-    throw new NotReadyError(
-      "JOBS_NOT_INSTALLED",
-      `The database lacks ${missing.join(", ")}. Install the job queues: ${migrateCall(schema)}.`,
-    );
-  }
+  const { jobsSchema } = database;
+  const missing = await missingJobs(readerOf(database), schema.queues, jobsSchema);
+  if (missing.length === 0) return;
+  const lacks = `The database lacks ${missing.join(", ")}.`;
+  const elsewhere = jobsSchema === DEFAULT_JOBS_SCHEMA ? await queuesInPgboss(readerOf(database), schema.queues) : [];
+  const remedy =
+    elsewhere.length > 0
+      ? new JobsElsewhereError(elsewhere).message
+      : `Install the job queues: ${migrateCall(schema, jobsSchema)}.`;
+  throw new NotReadyError("JOBS_NOT_INSTALLED", `${lacks} ${remedy}`);
 }
 
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -134,8 +138,9 @@ function rightsMissing(schema: PackageSchema, what: string, role = "of this conn
   );
 }
 
-function migrateCall(schema: PackageSchema): string {
-  return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true })`;
+function migrateCall(schema: PackageSchema, jobsSchema = DEFAULT_JOBS_SCHEMA): string {
+  const where = jobsSchema === DEFAULT_JOBS_SCHEMA ? "" : `, jobsSchema: "${jobsSchema}"`;
+  return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true${where} })`;
 }
 
 /**
