@@ -6,8 +6,9 @@ import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
 import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs/jobs-schema.ts";
 import type { Queue } from "../queue.ts";
 import type { Reader } from "../transaction/host-client.ts";
-import type { PackageSchema, ReadRows } from "../package-schema.ts";
+import type { PackageMigration, PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
+import { changedMigrations, DIGEST_TABLE, MigrationChangedError } from "./migration-digest.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
 /** Which schemas to migrate. If the role of `url` does not own the schemas, `migrate` changes nothing. */
@@ -95,7 +96,7 @@ export class RuntimeRoleMissingError extends Error {
  *
  * If the role does not own the schema, the call changes nothing and only checks that no migration is missing.
  * @throws InvalidDatabaseOptionError, SessionNeededError, MigrationNeededError, RuntimeRoleMissingError,
- * JobsElsewhereError
+ * JobsElsewhereError, MigrationChangedError
  *
  * @example
  * const { applied, unknown } = await migrate({ url, schemas: [billingSchema], jobs: true });
@@ -105,7 +106,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   checkOptions("migrate", options);
   return await withMigrationLock("A migration", options, async (client) => {
     const read: ReadRows = async <Row>(text: string) => (await client.query(text)).rows as Row[];
-    for (const { check } of [options, ...options.schemas]) await check?.(read);
+    await options.check?.(read);
+    for (const { check } of options.schemas) await check?.(read, { schemas: options.schemas.map(({ name }) => name) });
     if (options.jobs === true && options.jobsSchema === undefined) await refuseJobsElsewhere(client, queuesOf(options));
     const jobsSchema = jobsSchemaOf(options);
     const { role, ownsSchema } = await roleOf(client);
@@ -113,8 +115,9 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
       throw new MigrationNeededError(role, missing, { cause: error });
     };
-    const { unknown, pending, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
+    const { unknown, pending, changed, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
+    if (changed.length > 0) throw new MigrationChangedError(changed);
     const bossVersion = options.jobs ? await newerBoss(client, jobsSchema) : undefined;
     if (bossVersion !== undefined) unknown.push(`${jobsSchema}/${bossVersion}`);
     const lacksJobs =
@@ -168,17 +171,15 @@ function queuesOf({ schemas }: MigrateOptions): Queue[] {
   return schemas.flatMap(({ queues }) => [...(queues ?? [])]);
 }
 
-/** Returns the migrations of these schemas that the database lacks, such as `billing/0002-taxes`. */
-export async function missingMigrations(reader: Reader, schemas: readonly PackageSchema[]): Promise<string[]> {
-  return (await comparedWith(reader, schemas)).pending;
-}
-
 /**
  * Compares the database's migrations with those of this version. `unknown` are applied, but this version does not know
- * them. `pending` are not applied yet. `isEmpty` means that the database was never migrated.
+ * them. `pending` are not applied yet. `changed` are applied, but their text has changed since. `isEmpty` means that the
+ * database was never migrated.
  */
-async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
-  const known = new Set(schemas.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)));
+export async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
+  const known: ReadonlyMap<string, PackageMigration> = new Map(
+    schemas.flatMap(({ name, migrations }) => migrations.map((step) => [`${name}/${step.name}`, step] as const)),
+  );
   const { rows: tables } = await client.query<{ made: boolean }>("select to_regclass($1) is not null as made", [TABLE]);
   const { rows } = tables[0]?.made
     ? await client.query<{ name: string }>(`select name from ${TABLE} order by id`)
@@ -187,7 +188,8 @@ async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
   const done = rows.map(({ name }) => name);
   const ours = new Set(schemas.map(({ name }) => name));
   const unknown = done.filter((name) => ours.has(name.slice(0, name.indexOf("/"))) && !known.has(name));
-  return { unknown, pending: [...known].filter((name) => !done.includes(name)), isEmpty };
+  const pending = [...known.keys()].filter((name) => !done.includes(name));
+  return { unknown, pending, changed: await changedMigrations(client, known), isEmpty };
 }
 
 /**
@@ -233,6 +235,10 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, options: M
   const { rowCount: hasJobs } = await client.query("select from pg_class where oid = to_regclass($1)", [
     JOB_COMMIT_TABLE,
   ]);
+  const { rowCount: hasDigests } = await client.query("select from pg_class where oid = to_regclass($1)", [
+    DIGEST_TABLE,
+  ]);
+  if (hasDigests) await client.query(`grant select on ${DIGEST_TABLE} to ${grantee}`);
   if (hasJobs) await client.query(`grant select, delete on ${JOB_COMMIT_TABLE} to ${grantee}`);
   for (const name of [...schemas.map((schema) => schema.name), jobsSchemaOf(options)]) {
     const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [name]);

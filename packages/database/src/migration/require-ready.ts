@@ -5,12 +5,14 @@ import { type Database, databaseOf, type OpenDatabase } from "../transaction/ope
 import { sqlState } from "../sql/sql-state.ts";
 import { tableOf } from "../sql/table.ts";
 import type { PackageSchema } from "../package-schema.ts";
-import { missingMigrations } from "./migrate.ts";
+import { comparedWith } from "./migrate.ts";
+import { MigrationChangedError } from "./migration-digest.ts";
 
 /** Why a database cannot be used yet. */
 export type NotReadyCode =
   | "SCHEMA_NOT_OPENED"
   | "MIGRATION_MISSING"
+  | "MIGRATION_CHANGED"
   | "RIGHTS_MISSING"
   | "JOBS_NOT_INSTALLED"
   | "JOBS_NOT_MAINTAINED";
@@ -38,7 +40,7 @@ export class NotReadyError extends Error {
 
 /**
  * Checks that this process can use the tables and queues of a schema: the schema was passed to `createDatabase`, all of
- * its migrations are applied, the role has the rights on its tables, and its queues exist. With `works`, also checks that
+ * its migrations are applied and have their text, the role has the rights on its tables, and its queues exist. With `works`, also checks that
  * this process maintains the queues. Only reads. A package calls it before it starts work in the background, because a
  * failure there is only logged.
  * @throws NotReadyError
@@ -73,7 +75,7 @@ export async function requireReady(
 }
 
 async function requireMigrations(database: OpenDatabase, schema: PackageSchema): Promise<void> {
-  const missing = await missingMigrations(readerOf(database), [schema]).catch((error: unknown) => {
+  const { pending: missing, changed } = await comparedWith(readerOf(database), [schema]).catch((error: unknown) => {
     if (sqlState(error) === INSUFFICIENT_PRIVILEGE)
       throw rightsMissing(schema, "may not read the list of applied migrations");
     throw error;
@@ -84,6 +86,7 @@ async function requireMigrations(database: OpenDatabase, schema: PackageSchema):
       `The database lacks ${missing.join(", ")}. Migrate it first: ${migrateCall(schema)}.`,
     );
   }
+  if (changed.length > 0) throw new NotReadyError("MIGRATION_CHANGED", new MigrationChangedError(changed).message);
 }
 
 async function requireRights(database: OpenDatabase, schema: PackageSchema): Promise<void> {
