@@ -30,6 +30,9 @@ test.each([
   ["poolMax", "10", 'the option poolMax is "10"; expected a whole number from 1.'],
   ["connectionTimeoutMs", 0, "the option connectionTimeoutMs is 0; expected a whole number of milliseconds from 1."],
   ["answerTimeoutMs", "12s", 'the option answerTimeoutMs is "12s"; expected a whole number of milliseconds from 1.'],
+  ["jobsSchema", "Jobs", 'the option jobsSchema is "Jobs"; expected a name that no schema of the option schemas has'],
+  ["jobsSchema", "shop", "expected a name that no schema of the option schemas has, with 1 to 50 characters"],
+  ["jobsSchema", "x".repeat(51), "with 1 to 50 characters of a-z, 0-9 and _, not beginning with a digit or pg_."],
   ["shares", { payments: 10 }, "together fewer than poolMax."],
   ["shares", { payments: 0 }, 'the option shares is {"payments":0}; expected numbers of connections from 1 by name'],
 ])(

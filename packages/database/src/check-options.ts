@@ -31,7 +31,10 @@ const EXAMPLE_URL = "expected a URL such as postgres://app@localhost:5432/billin
 /** The options that `createDatabase` and `migrate` share. The caller may be JavaScript, so their types are unknown. */
 type SharedOptions = Readonly<
   Partial<
-    Record<(typeof URLS)[number] | "schemas" | "pool" | "poolMax" | (typeof TIMEOUTS)[number] | "shares", unknown>
+    Record<
+      (typeof URLS)[number] | "schemas" | "pool" | "poolMax" | (typeof TIMEOUTS)[number] | "shares" | "jobsSchema",
+      unknown
+    >
   >
 >;
 
@@ -75,6 +78,12 @@ export function checkOptions(caller: string, options: object): void {
       `has two schemas named ${twice}; give one of them another name, such as defineChart({ …, schema }).`,
     );
   }
+  if (given.jobsSchema !== undefined && !isJobsSchema(given.jobsSchema, names)) {
+    fail(
+      "jobsSchema",
+      `is ${JSON.stringify(given.jobsSchema)}; expected a name that no schema of the option schemas has, with 1 to 50 characters of a-z, 0-9 and _, not beginning with a digit or pg_.`,
+    );
+  }
   if (given.pool !== undefined && !hasMethods(given.pool, ["connect", "query", "on"])) {
     fail("pool", "is not a Pool of pg; expected new Pool({ connectionString: url }).");
   }
@@ -93,6 +102,11 @@ export function checkOptions(caller: string, options: object): void {
       `is ${JSON.stringify(given.shares)}; expected numbers of connections from 1 by name, together fewer than poolMax.`,
     );
   }
+}
+
+/** pg-boss makes longer names from the name of its schema, so it allows at most 50 bytes. */
+function isJobsSchema(value: unknown, names: readonly string[]): boolean {
+  return typeof value === "string" && /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/.test(value) && !names.includes(value);
 }
 
 function areShares(value: unknown, poolMax = DEFAULT_POOL_MAX): boolean {

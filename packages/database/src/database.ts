@@ -10,6 +10,7 @@ import { divideConnections, rememberShare } from "./transaction/connection-share
 import { hostClient } from "./transaction/host-client.ts";
 import { DISTRIBUTION_QUERIES } from "./transaction/is-distributed.ts";
 import { createJobs, startBoss } from "./jobs/jobs.ts";
+import { DEFAULT_JOBS_SCHEMA } from "./jobs/jobs-schema.ts";
 import type { PackageSchema } from "./package-schema.ts";
 import { failOnMissingRows } from "./sql/missing-rows.ts";
 import { NodeWatch } from "./transaction/node-watch.ts";
@@ -69,6 +70,11 @@ export interface DatabaseOptions {
   /** Whether this process also maintains pg-boss's tables. Set it in processes that run jobs. */
   works?: boolean;
   /**
+   * The PostgreSQL schema of pg-boss's tables, which pg-boss creates and migrates. Pass the same to `migrate`. The name
+   * cannot be changed later, because waiting jobs stay in the old schema. Default: `collections_jobs`.
+   */
+  jobsSchema?: string;
+  /**
    * Called with errors that no caller receives: a lost idle connection, a failed NOTIFY, failed maintenance of jobs.
    */
   onError?: (error: unknown) => void;
@@ -93,6 +99,7 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   checkOptions("createDatabase", options);
   const { url, schemas, poolMax = DEFAULT_POOL_MAX, shares = {}, onError = () => {} } = options;
+  const { works = false, jobsSchema = DEFAULT_JOBS_SCHEMA } = options;
   const { connectionTimeoutMs = connectionTimeoutOf(settingsOf(url)) } = options;
   // The constructor reads the entities without the files that `init` looks for: it loads 30 fewer modules.
   const orm = new MikroORM({
@@ -134,13 +141,14 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     },
     pool,
     signals,
-    jobs: createJobs({ boss: startedBoss, em: () => database.em(), signals, onError }),
+    jobs: createJobs({ boss: startedBoss, em: () => database.em(), signals, jobsSchema, onError }),
     sharesSessions,
     answerTimeoutMs: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     isBorrowed: options.pool !== undefined,
     schemas: new Map(schemas.map((schema) => [schema.renamedFrom ?? schema.name, schema])),
     rename,
-    maintainsJobs: options.works ?? false,
+    maintainsJobs: works,
+    jobsSchema,
     distributed: undefined,
     nodes,
     boss: startedBoss,
@@ -160,7 +168,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
 
   /** Starts pg-boss once. After a failed start, the next caller tries again. */
   function startedBoss(): Promise<PgBoss> {
-    boss ??= startBoss(pool, options.works ?? false, onError).catch((error: unknown) => {
+    boss ??= startBoss({ pool, jobsSchema, works, onError }).catch((error: unknown) => {
       boss = undefined;
       throw error;
     });

@@ -27,6 +27,7 @@ export { inSchema, InvalidSchemaNameError } from "./schema-name.ts";
 export { inTurns } from "./in-turns.ts";
 export { every, type Routine, type RoutineLog } from "./jobs/every.ts";
 export { enqueue, enqueueAll } from "./jobs/jobs.ts";
+export { JobsElsewhereError } from "./jobs/jobs-schema.ts";
 export {
   type Job,
   type JobOptions,
@@ -52,6 +53,7 @@ export { checkByFunction, type RowRule } from "./migration/check-by-function.ts"
 export { foldedNameFunction } from "./migration/folded-name-function.ts";
 export { type MigrationLockOptions } from "./migration/migration-lock.ts";
 export { MissingRowsError } from "./sql/missing-rows.ts";
+export { MigrationChangedError } from "./migration/migration-digest.ts";
 export { migrate, type MigrateOptions, MigrationNeededError, RuntimeRoleMissingError } from "./migration/migrate.ts";
 export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";
 export { type Database, requireSchema, SchemaNotOpenedError } from "./transaction/open-database.ts";
@@ -84,4 +86,4 @@ export {
   transaction,
   type Tx,
 } from "./transaction/transaction.ts";
-export type { PackageMigration, PackageSchema, ReadRows, UndistributedTable } from "./package-schema.ts";
+export type { MigrateCall, PackageMigration, PackageSchema, ReadRows, UndistributedTable } from "./package-schema.ts";

@@ -6,6 +6,11 @@ export interface PackageMigration {
   /** The name sorts after those of earlier migrations: "0001", "0002-…". A released migration never changes. */
   name: string;
   statements: readonly string[];
+  /**
+   * Whether the text may differ after the migration was applied, because the package itself compares what the text means.
+   * `migrate` refuses any other migration whose text has changed.
+   */
+  mayChange?: boolean;
 }
 
 /**
@@ -44,7 +49,13 @@ export interface PackageSchema {
    * Called by `migrate` under the migration lock, before anything is changed. If it throws, the database stays as it is.
    * The tables may still be those of an older version, or missing.
    */
-  check?: (read: ReadRows) => Promise<void>;
+  check?: (read: ReadRows, call: MigrateCall) => Promise<void>;
+}
+
+/** The call of `migrate` that runs the check of a schema. */
+export interface MigrateCall {
+  /** The names of all schemas that were passed to this call. */
+  readonly schemas: readonly string[];
 }
 
 /** Runs a query before the migration, when the tables may still be those of an older version. */

@@ -28,10 +28,13 @@ test("inSchema changes the schema's name in the queries of the schema's check", 
     { ...shopSchema, check: async (query) => void (await query("select from shop.dog")) },
     "acme",
   );
-  await schema.check?.(async (text) => {
-    read.push(text);
-    return [];
-  });
+  await schema.check?.(
+    async (text) => {
+      read.push(text);
+      return [];
+    },
+    { schemas: ["acme"] },
+  );
   expect(read).toEqual(["select from acme.dog"]);
 });
 

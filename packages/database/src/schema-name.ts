@@ -46,7 +46,7 @@ export function inSchema(schema: PackageSchema, name: string): PackageSchema {
     readOnly: renamed(schema.readOnly),
     undistributed: (schema.undistributed ?? []).map((one) => ({ ...one, table: rename(one.table) })),
     beforeDistribution: renamed(schema.beforeDistribution),
-    ...(check && { check: (read) => check((text) => read(rename(text))) }),
+    ...(check && { check: (read, call) => check((text) => read(rename(text)), call) }),
   };
 }
 

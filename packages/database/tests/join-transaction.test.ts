@@ -226,7 +226,7 @@ describe("in the transaction of a host's pg client", () => {
 
   test("workers are signalled when the host calls committed(), and not before", async () => {
     const woken: string[] = [];
-    const stop = database.signals.on("jobs", (name) => woken.push(name));
+    const stop = database.signals.on("jobs collections_jobs", (name) => woken.push(name));
     await host.query("begin");
     const { committed } = await joinTransaction(database, host, bill);
     await host.query("commit");

@@ -67,5 +67,5 @@ export const ROWS_OF_CARTS = `
     select id from shop.cart
     union all select id from billing.invoice
     union all select id from billing.receipt
-    union all select (data->>'cartId')::uuid from pgboss.job where data ? 'cartId') written
+    union all select (data->>'cartId')::uuid from collections_jobs.job where data ? 'cartId') written
   group by id`;

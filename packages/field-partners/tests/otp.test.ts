@@ -174,7 +174,7 @@ test("after a sign-in, neither the tables nor the job contain the code or a toke
     `select o::text || s::text || t::text || a::text || j.data::text as dump
      from field_partners.otp o, field_partners.session s join field_partners.token_pair t on t.session_id = s.id
        join field_partners.audit_entry a on a.field_partner_id = s.field_partner_id,
-       pgboss.job j
+       collections_jobs.job j
      where o.id = $1 and s.id = $2 and j.data ->> 'otpId' = $1::text`,
     [otpId, signedIn.sessionId],
   );

@@ -73,7 +73,9 @@ export async function sampleCodes() {
   }
 
   async function jobsOf(otpId: string): Promise<unknown[]> {
-    const { rows } = await database.pool.query("select data from pgboss.job where data ->> 'otpId' = $1", [otpId]);
+    const { rows } = await database.pool.query("select data from collections_jobs.job where data ->> 'otpId' = $1", [
+      otpId,
+    ]);
     return rows.map(({ data }) => data as unknown);
   }
 

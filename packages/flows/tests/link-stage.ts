@@ -55,7 +55,7 @@ export async function jobsWith<Data extends object>(
 
 const selectJobs = statement(
   "link-stage.jobs",
-  "select data from pgboss.job where name = $1 and state = 'created' order by created_on",
+  "select data from collections_jobs.job where name = $1 and state = 'created' order by created_on",
 );
 
 /** Starts the servers, and closes everything after the tests of the file. */

@@ -1,4 +1,5 @@
 export { ChartChangedError } from "./chart/chart-migrations.ts";
+export { LedgerElsewhereError } from "./chart/other-charts.ts";
 export type {
   AccountId,
   AccountRules,

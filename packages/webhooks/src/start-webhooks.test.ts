@@ -323,7 +323,7 @@ test("startWebhooks works in a schema with another name, while the host has its 
   const { rows } = await host.pool.query("select count(*)::int as events from acme_webhooks.event");
   expect(rows).toEqual([{ events: 2 }]);
   // The retry job started the second attempt. The sweep, which replaces lost jobs, did not.
-  const { rows: jobs } = await host.pool.query("select state from pgboss.job where name = 'webhooks.retry'");
+  const { rows: jobs } = await host.pool.query("select state from collections_jobs.job where name = 'webhooks.retry'");
   expect(jobs).toEqual([{ state: "completed" }]);
   await own.close();
   await host.close();

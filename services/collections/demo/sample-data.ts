@@ -5,7 +5,7 @@ import type { LenderTwin } from "@collections/lender-twin";
 import { createVault } from "@collections/lenders";
 import { dayIn, instantOf } from "@collections/local-time";
 import { currency } from "@collections/money";
-import { schemas } from "../src/schemas.ts";
+import { jobsSchema, schemas } from "../src/schemas.ts";
 import { readConfig } from "../src/settings/config.ts";
 import { EARLIER_WEEKS } from "./earlier-weeks.ts";
 import { Phone } from "./phone.ts";
@@ -44,6 +44,7 @@ export async function createSampleData(stage: Stage): Promise<string> {
   const database = await createDatabase({
     url: stage.databaseUrl,
     schemas,
+    jobsSchema,
     poolMax: 4,
     applicationName: "collections-demo",
   });

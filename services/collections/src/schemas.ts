@@ -12,6 +12,12 @@ import { webhooksSchema } from "@collections/webhooks/schema";
 import { requestLogSchema } from "@collections/request-log/schema";
 import { uploadsSchema } from "./table-file/upload/upload-schema.ts";
 
+/**
+ * The schema of pg-boss's tables. It is not the default of the database package, because the service had this schema
+ * before that package had the option.
+ */
+export const jobsSchema = "pgboss";
+
 /** The schemas of all packages that the service uses, and its own. */
 export const schemas: PackageSchema[] = [
   lendersSchema,

@@ -15,7 +15,7 @@ import { essentials } from "./settings/local-data.ts";
 import { createLog } from "./settings/log.ts";
 import { checkGivenMasterKey, givenMasterKeyCheck, masterKeyCheck } from "./settings/master-key.ts";
 import { startMetricsServer } from "./metrics/metrics-server.ts";
-import { schemas } from "./schemas.ts";
+import { jobsSchema, schemas } from "./schemas.ts";
 import { RELEASE } from "./settings/release.ts";
 import { migrateMarked } from "./settings/unmarked-poolers.ts";
 import { recordKeyUses, recordRequests, startWorker } from "./worker/worker.ts";
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const { ledgerAnchor, role } = config;
   if (ledgerAnchor?.kind === "file" && role !== "server" && !onlyMigrates) await checkAnchorFile(ledgerAnchor.path);
   const given = await essentials(config, (message) => log.info(message));
-  const migration = { schemas, jobs: true, onWait: (message: string) => log.warn(message) };
+  const migration = { schemas, jobs: true, jobsSchema, onWait: (message: string) => log.warn(message) };
   const { applied, unknown } = onlyMigrates
     ? await migrate({
         url: given.databaseMigrationUrl,

@@ -174,7 +174,7 @@ describe("outside of the workspace", () => {
          const database = await createDatabase({ url, schemas: [schema] });
          for (const entity of schema.entities) await database.em().find(entity, {}, { limit: 1 });
          await database.close();
-         brought.push(["pgboss", "public.collections_job_commit", "public.collections_migration", ...(schema.migrations.length > 0 ? [schema.name] : [])]);
+         brought.push(["collections_jobs", "public.collections_job_commit", "public.collections_migration", "public.collections_migration_digest", ...(schema.migrations.length > 0 ? [schema.name] : [])]);
        }
        console.log(JSON.stringify(brought));`,
     );

@@ -149,16 +149,16 @@ test.each([
 });
 
 test("distribute fails while tables of pg-boss are in Citus's metadata", async () => {
-  await client.query(`create schema pgboss; create table pgboss.job (id int);
-    insert into pg_dist_partition values ('pgboss.job', 'n', 's')`);
+  await client.query(`create schema collections_jobs; create table collections_jobs.job (id int);
+    insert into pg_dist_partition values ('collections_jobs.job', 'n', 's')`);
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
   await expect(distribute({ url, schemas: now })).rejects.toMatchObject({
     faults: [
-      "pgboss.job belongs to pg-boss and must not be in Citus's metadata: run select undistribute_table('pgboss.job')",
+      "collections_jobs.job belongs to pg-boss and must not be in Citus's metadata: run select undistribute_table('collections_jobs.job')",
     ],
   });
-  await client.query("delete from pg_dist_partition where logicalrelid = 'pgboss.job'::regclass");
+  await client.query("delete from pg_dist_partition where logicalrelid = 'collections_jobs.job'::regclass");
 });
 
 test("two concurrent calls of distribute send each statement once", async () => {

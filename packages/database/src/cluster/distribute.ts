@@ -3,12 +3,15 @@ import { citusVersion, clusterFaults, type ClusterUse } from "./cluster-faults.t
 import { CLUSTER_SETTINGS } from "../migration/cluster-settings.ts";
 import { distributionFaults } from "./distribution-faults.ts";
 import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
+import { DEFAULT_JOBS_SCHEMA } from "../jobs/jobs-schema.ts";
 import type { PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "../migration/migration-lock.ts";
 
 /** Options of `distribute`, which takes the same lock as `migrate`, so that the two never run at the same time. */
 export interface DistributeOptions extends MigrationLockOptions, ClusterUse {
   schemas: readonly PackageSchema[];
+  /** The schema of pg-boss's tables, as it was passed to `migrate`. Default: `collections_jobs`. */
+  jobsSchema?: string;
   /** Returns the statements without sending them, even if Citus is not installed. */
   dryRun?: boolean;
 }
@@ -65,7 +68,7 @@ interface Table {
  * for (const text of statements) console.log(text);
  */
 export async function distribute(options: DistributeOptions): Promise<Distribution> {
-  const { schemas, dryRun = false } = options;
+  const { schemas, jobsSchema = DEFAULT_JOBS_SCHEMA, dryRun = false } = options;
   return await withMigrationLock("Distributing tables", options, async (client) => {
     const read: ReadRows = async <Row>(text: string) => (await client.query(text)).rows as Row[];
     const citus = await citusVersion(read);
@@ -74,7 +77,7 @@ export async function distribute(options: DistributeOptions): Promise<Distributi
     throwFaults(await distributionFaults(client, schemas));
     const tables = await tablesInOrder(client, schemas);
     const placed = citus === undefined ? [] : await placedTables(client);
-    throwFaults([...misplaced(tables, placed), ...placedJobs(placed)]);
+    throwFaults([...misplaced(tables, placed), ...placedJobs(placed, jobsSchema)]);
     const functions = await functionsToSend(client, schemas, citus !== undefined);
     const statements = withSettings([...functions, ...statementsFor(tables, placed)]);
     if (!dryRun) {
@@ -182,9 +185,9 @@ function misplaced(tables: readonly Table[], placed: readonly Table[]): string[]
 }
 
 /** Pure. Lists tables of pg-boss in Citus's metadata: Citus rejects the locks and partitions of pg-boss on such tables. */
-function placedJobs(placed: readonly Table[]): string[] {
+function placedJobs(placed: readonly Table[], jobsSchema: string): string[] {
   return placed
-    .filter(({ name }) => name.startsWith("pgboss."))
+    .filter(({ name }) => name.startsWith(`${jobsSchema}.`))
     .map(
       ({ name }) =>
         `${name} belongs to pg-boss and must not be in Citus's metadata: run select undistribute_table('${name}')`,

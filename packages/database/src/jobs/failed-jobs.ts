@@ -1,6 +1,7 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { statement } from "../sql/statement.ts";
 import { query } from "../transaction/transaction.ts";
+import { inJobsSchema } from "./jobs-schema.ts";
 
 /** Jobs of one queue that have failed for good, or that have failed several times and are retried. */
 export interface FailedJobs {
@@ -29,7 +30,7 @@ const SUSPICIOUS_RETRIES = 3;
  * }
  */
 export async function failedJobs(em: EntityManager): Promise<FailedJobs[]> {
-  return query(em, selectFailed, [SUSPICIOUS_RETRIES], { timeoutMs: 35_000 });
+  return query(em, inJobsSchema(em, selectFailed), [SUSPICIOUS_RETRIES], { timeoutMs: 35_000 });
 }
 
 const selectFailed = statement(

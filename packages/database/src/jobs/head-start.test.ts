@@ -26,9 +26,9 @@ const schemas = [{ name: "test", entities: [], migrations: [], queues }];
 const HOLD_BACK = `
   create function hold_back() returns trigger language plpgsql as $$
     begin new.start_after := new.start_after + interval '1 hour'; return new; end $$;
-  create trigger hold_back before insert on pgboss.job for each row
+  create trigger hold_back before insert on collections_jobs.job for each row
     when (new.start_after > new.created_on) execute function hold_back()`;
-const MAKE_DUE = "update pgboss.job set start_after = now() where name = $1 and state = 'created'";
+const MAKE_DUE = "update collections_jobs.job set start_after = now() where name = $1 and state = 'created'";
 
 let server: Database;
 let worker: Database;
@@ -56,7 +56,7 @@ function order(wanted: Queue<Order>, item: string): Promise<void> {
 async function workQueue(wanted: Queue<Order>, work: (seen: readonly string[]) => Promise<void>, concurrency = 2) {
   const seen: string[] = [];
   await worker.jobs.work(wanted, { concurrency }, async ({ id, data, attempt }) => {
-    const { rows } = await worker.pool.query("select state from pgboss.job where id = $1", [id]);
+    const { rows } = await worker.pool.query("select state from collections_jobs.job where id = $1", [id]);
     seen.push(`${data.item} ${attempt} ${rows[0].state}`);
     await work(seen);
   });
@@ -77,7 +77,7 @@ test("another process runs a job with a head start at once, and the job itself r
   const ofMilk = () => seen.filter((what) => what.startsWith("milk"));
   await expect.poll(ofMilk).toEqual(["milk 1 created"]);
   const { rows } = await server.pool.query(
-    "select extract(epoch from start_after - interval '1 hour' - created_on)::int as seconds from pgboss.job where data ->> 'item' = 'milk'",
+    "select extract(epoch from start_after - interval '1 hour' - created_on)::int as seconds from collections_jobs.job where data ->> 'item' = 'milk'",
   );
   expect(rows).toEqual([{ seconds: 1 }]);
   await server.pool.query(MAKE_DUE, [orders.name]);
@@ -113,7 +113,7 @@ test("a job gets no head start while the worker is full, and runs when a slot is
 test("a head start that is signalled during a fetch runs only if the fetched jobs leave a slot free", async () => {
   await transaction(server.em(), (tx) => enqueue(tx, tools, { item: "fetched" }));
   const holder = await server.pool.connect();
-  await holder.query("begin; lock table pgboss.job in access exclusive mode");
+  await holder.query("begin; lock table collections_jobs.job in access exclusive mode");
   const busy = Promise.withResolvers<void>();
   const seen: string[] = [];
   for (const { name } of [tools, spares]) {
@@ -121,7 +121,10 @@ test("a head start that is signalled during a fetch runs only if the fetched job
       seen.push(`${data.item} of ${name}`);
       await busy.promise;
     });
-    server.signals.emit("jobs-at-once", JSON.stringify({ name, id: randomUUID(), data: { item: "heard" } }));
+    server.signals.emit(
+      "jobs-at-once collections_jobs",
+      JSON.stringify({ name, id: randomUUID(), data: { item: "heard" } }),
+    );
   }
   // Wait until the worker has received the signals of both head starts: signals arrive in the order of sending.
   const { promise: heard, resolve } = Promise.withResolvers<string>();

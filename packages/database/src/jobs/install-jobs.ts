@@ -13,7 +13,7 @@ const NOT_READABLE = new Set(["42P01", "3F000", "42703", "42501"]);
  * each queue has its options. In tables of a later version, the queues may have that version's options. Call it outside a transaction, because its query may fail, and a failed
  * query makes a transaction unusable.
  */
-export async function hasJobs(client: Client, queues: readonly Queue[]): Promise<boolean> {
+export async function hasJobs(client: Client, queues: readonly Queue[], jobsSchema: string): Promise<boolean> {
   try {
     const { rows } = await client.query<{
       hasTable: boolean;
@@ -21,11 +21,11 @@ export async function hasJobs(client: Client, queues: readonly Queue[]): Promise
       queues: Record<string, QueueRow> | null;
     }>(
       `select to_regclass($1) is not null as "hasTable",
-         (select max(version)::int from pgboss.version) as version,
+         (select max(version)::int from ${jobsSchema}.version) as version,
          (select json_object_agg(name, json_build_object(
             'retryLimit', retry_limit, 'retryDelay', retry_delay, 'retryBackoff', retry_backoff,
             'retryDelayMax', retry_delay_max, 'expireInSeconds', expire_seconds, 'deleteAfterSeconds', deletion_seconds))
-          from pgboss.queue) as queues`,
+          from ${jobsSchema}.queue) as queues`,
       [JOB_COMMIT_TABLE],
     );
     const { hasTable, version, queues: installed } = rows[0]!;
@@ -38,7 +38,8 @@ export async function hasJobs(client: Client, queues: readonly Queue[]): Promise
   } catch (error) {
     if (!NOT_READABLE.has(sqlState(error) ?? "")) throw error;
     // A later version may have renamed a column.
-    return (await newerBoss(client)) !== undefined && (await missingJobs(client, queues)).length === 0;
+    if ((await newerBoss(client, jobsSchema)) === undefined) return false;
+    return (await missingJobs(client, queues, jobsSchema)).length === 0;
   }
 }
 
@@ -57,12 +58,12 @@ function settingsOf({ options }: Queue) {
  * Creates or updates the tables of pg-boss, the queues and JOB_COMMIT_TABLE. If a later version has made the tables, only
  * creates missing queues. The caller has to hold the migration lock.
  */
-export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
+export async function installJobs(pool: Pool, queues: readonly Queue[], jobsSchema: string): Promise<void> {
   await makeJobCommitTable(pool);
-  const isNewer = (await newerBoss(pool)) !== undefined;
+  const isNewer = (await newerBoss(pool, jobsSchema)) !== undefined;
   const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
   const { PgBoss } = await import("pg-boss");
-  const boss = new PgBoss({ db, supervise: false, schedule: false });
+  const boss = new PgBoss({ db, schema: jobsSchema, supervise: false, schedule: false });
   boss.on("error", () => {});
   await boss.start();
   try {
@@ -90,16 +91,18 @@ async function makeJobCommitTable(pool: Pool): Promise<void> {
 }
 
 /** Lists what is missing or outdated among the tables of pg-boss, the queues and JOB_COMMIT_TABLE. */
-export async function missingJobs(client: Reader, queues: readonly Queue[]): Promise<string[]> {
+export async function missingJobs(client: Reader, queues: readonly Queue[], jobsSchema: string): Promise<string[]> {
   const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
     JOB_COMMIT_TABLE,
   ]);
   if (!rows[0]!.exists) return [`table ${JOB_COMMIT_TABLE}`];
-  const { rows: tables } = await client.query<{ exist: boolean }>(
-    "select to_regclass('pgboss.version') is not null as exist",
-  );
-  if (!tables[0]!.exist || (await bossVersion(client)) < PG_BOSS_SCHEMA) return ["pg-boss"];
-  const { rows: installed } = await client.query<{ name: string }>("select name from pgboss.queue");
+  const { rows: tables } = await client.query<{ exist: boolean }>("select to_regclass($1) is not null as exist", [
+    `${jobsSchema}.version`,
+  ]);
+  if (!tables[0]!.exist || (await bossVersion(client, jobsSchema)) < PG_BOSS_SCHEMA) {
+    return [`pg-boss in the schema ${jobsSchema}`];
+  }
+  const { rows: installed } = await client.query<{ name: string }>(`select name from ${jobsSchema}.queue`);
   const names = new Set(installed.map(({ name }) => name));
   return queues.filter(({ name }) => !names.has(name)).map(({ name }) => `queue ${name}`);
 }
@@ -108,9 +111,9 @@ export async function missingJobs(client: Reader, queues: readonly Queue[]): Pro
  * Returns the version of pg-boss's tables if a later version of this software has made them; otherwise undefined. Call it
  * outside a transaction, because its query may fail.
  */
-export async function newerBoss(client: Reader): Promise<number | undefined> {
+export async function newerBoss(client: Reader, jobsSchema: string): Promise<number | undefined> {
   try {
-    const version = await bossVersion(client);
+    const version = await bossVersion(client, jobsSchema);
     return version > PG_BOSS_SCHEMA ? version : undefined;
   } catch (error) {
     if (NOT_READABLE.has(sqlState(error) ?? "")) return undefined;
@@ -118,9 +121,9 @@ export async function newerBoss(client: Reader): Promise<number | undefined> {
   }
 }
 
-async function bossVersion(client: Reader): Promise<number> {
+async function bossVersion(client: Reader, jobsSchema: string): Promise<number> {
   const { rows } = await client.query<{ version: number }>(
-    "select coalesce(max(version), 0)::int as version from pgboss.version",
+    `select coalesce(max(version), 0)::int as version from ${jobsSchema}.version`,
   );
   return rows[0]!.version;
 }

@@ -6,6 +6,7 @@ import { forHost } from "../transaction/host-client.ts";
 import { isDistributed } from "../transaction/is-distributed.ts";
 import { databaseOf } from "../transaction/open-database.ts";
 import { acceptingNewer } from "./boss-schema.ts";
+import { inJobsSchema, jobsChannel } from "./jobs-schema.ts";
 import { JOB_COMMIT_TABLE } from "./job-commit-table.ts";
 import type { JobOptions, Jobs, Queue } from "../queue.ts";
 import { QueueWorker } from "./queue-worker.ts";
@@ -54,13 +55,15 @@ export async function enqueue<Data extends object>(
   data: Data,
   { headStart = false, ...options }: JobOptions = {},
 ): Promise<void> {
-  const boss = await databaseOf(tx).boss();
+  const { boss: started, jobsSchema } = databaseOf(tx);
+  const boss = await started();
   const later = headStart ? { startAfter: HEAD_START_SECONDS } : {};
   if (await isDistributed(tx)) send(tx, commitWithJob, []);
   const id = await boss.send(queue.name, data, { ...options, ...later, db: executorIn(tx) });
   if (id === null) throw new Error(`pg-boss refused a job for ${queue.name}.`);
-  if (headStart) signal(tx, HEAD_START_CHANNEL, JSON.stringify({ name: queue.name, id, data }));
-  else if (!options.startAfter) signal(tx, SIGNAL_CHANNEL, queue.name);
+  if (headStart)
+    signal(tx, jobsChannel(HEAD_START_CHANNEL, jobsSchema), JSON.stringify({ name: queue.name, id, data }));
+  else if (!options.startAfter) signal(tx, jobsChannel(SIGNAL_CHANNEL, jobsSchema), queue.name);
 }
 
 /**
@@ -82,15 +85,23 @@ export async function enqueueAll<Data extends object>(
   await boss.insert(queue.name, [...jobs], { db: executorIn(tx) });
 }
 
+interface BossOptions {
+  readonly pool: Pool;
+  readonly jobsSchema: string;
+  readonly works: boolean;
+  readonly onError: (error: unknown) => void;
+}
+
 /**
  * Makes and starts the pg-boss object of a process. If `works` is true, the process also maintains the tables of pg-boss.
  * pg-boss is loaded only here, because most commands write no jobs.
  */
-export async function startBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): Promise<PgBoss> {
+export async function startBoss({ pool, jobsSchema, works, onError }: BossOptions): Promise<PgBoss> {
   const { PgBoss } = await import("pg-boss");
   const boss = new PgBoss({
     // forHost() makes the query safe for the pool of a host.
-    db: acceptingNewer((text, values) => pool.query(forHost(text, values))),
+    db: acceptingNewer((text, values) => pool.query(forHost(text, values)), jobsSchema),
+    schema: jobsSchema,
     migrate: false,
     createSchema: false,
     supervise: works,
@@ -99,7 +110,16 @@ export async function startBoss(pool: Pool, works: boolean, onError: (error: unk
     monitorIntervalSeconds: 10,
   });
   boss.on("error", onError);
-  return await boss.start();
+  try {
+    return await boss.start();
+  } catch (error) {
+    // pg-boss does not name the schema.
+    if ((error as Error).message !== "pg-boss is not installed") throw error;
+    const call = `migrate({ url, schemas, jobs: true, jobsSchema: "${jobsSchema}" })`;
+    throw new Error(`pg-boss is not installed in the schema ${jobsSchema}. Install it first: ${call}.`, {
+      cause: error,
+    });
+  }
 }
 
 /** The connections of the jobs of a process, and where its errors go. */
@@ -108,27 +128,29 @@ export interface JobsOptions {
   /** Returns an EntityManager for the polls. */
   readonly em: () => EntityManager;
   readonly signals: Signals;
+  readonly jobsSchema: string;
   readonly onError: (error: unknown) => void;
 }
 
 /** Makes the jobs of a process. */
-export function createJobs({ boss, em, signals, onError }: JobsOptions): Jobs {
+export function createJobs({ boss, em, signals, jobsSchema, onError }: JobsOptions): Jobs {
   const workers = new Map<string, QueueWorker>();
   let polls: Routine | undefined;
   signals.on(
-    SIGNAL_CHANNEL,
+    jobsChannel(SIGNAL_CHANNEL, jobsSchema),
     (name) => workers.get(name)?.wake(),
     () => {
       for (const worker of workers.values()) worker.wake();
     },
   );
-  signals.on(HEAD_START_CHANNEL, (payload) => {
+  signals.on(jobsChannel(HEAD_START_CHANNEL, jobsSchema), (payload) => {
     const { name, ...job } = JSON.parse(payload) as { name: string; id: string; data: never };
     workers.get(name)?.runEarly(job);
   });
 
   async function wakeDue(): Promise<void> {
-    const due = await query<{ name: string }>(em(), selectDue, [[...workers.keys()]]);
+    const on = em();
+    const due = await query<{ name: string }>(on, inJobsSchema(on, selectDue), [[...workers.keys()]]);
     for (const { name } of due) workers.get(name)?.wake();
   }
 

@@ -8,12 +8,14 @@ import type { PackageMigration, PackageSchema } from "../package-schema.ts";
 import type { Queue } from "../queue.ts";
 import { BoundDriver } from "../sql/bound-driver.ts";
 import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
+import { keepDigest, makeDigestTable } from "./migration-digest.ts";
 
 interface PendingOptions {
   readonly url: string;
   readonly schemas: readonly PackageSchema[];
   readonly table: string;
   readonly queues: readonly Queue[] | undefined;
+  readonly jobsSchema: string;
 }
 
 /**
@@ -22,7 +24,7 @@ interface PendingOptions {
  *
  * @param table the table of applied migrations
  */
-export async function applyPending({ url, schemas, table, queues }: PendingOptions): Promise<string[]> {
+export async function applyPending({ url, schemas, table, queues, jobsSchema }: PendingOptions): Promise<string[]> {
   const orm = await MikroORM.init({
     driver: BoundDriver,
     dbName: databaseName(settingsOf(url)),
@@ -41,11 +43,10 @@ export async function applyPending({ url, schemas, table, queues }: PendingOptio
     },
   });
   try {
+    const pool = await orm.em.getConnection().getNativeClient();
+    await makeDigestTable(pool);
     const applied = await orm.migrator.up();
-    if (queues) {
-      const pool = await orm.em.getConnection().getNativeClient();
-      await installJobs(pool, queues);
-    }
+    if (queues) await installJobs(pool, queues, jobsSchema);
     return applied.map(({ name }) => name);
   } finally {
     await orm.close();
@@ -56,11 +57,12 @@ async function setForCluster(connection: unknown): Promise<void> {
   for (const text of CLUSTER_SETTINGS) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(text));
 }
 
-function asMigration(schema: string, { name, statements }: PackageMigration) {
+function asMigration(schema: string, migration: PackageMigration) {
+  const name = `${schema}/${migration.name}`;
   class StatementsMigration extends Migration {
     override up(): void {
-      for (const text of statements) this.addSql(text);
+      for (const text of [...migration.statements, ...keepDigest(name, migration)]) this.addSql(text);
     }
   }
-  return { name: `${schema}/${name}`, class: StatementsMigration };
+  return { name, class: StatementsMigration };
 }

@@ -3,10 +3,12 @@ import { checkOptions } from "../check-options.ts";
 import { settingsOf } from "../connection/client-config.ts";
 import { hasJobs, missingJobs, newerBoss } from "../jobs/install-jobs.ts";
 import { JOB_COMMIT_TABLE } from "../jobs/job-commit-table.ts";
+import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs/jobs-schema.ts";
 import type { Queue } from "../queue.ts";
 import type { Reader } from "../transaction/host-client.ts";
-import type { PackageSchema, ReadRows } from "../package-schema.ts";
+import type { PackageMigration, PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
+import { changedMigrations, DIGEST_TABLE, MigrationChangedError } from "./migration-digest.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
 /** Which schemas to migrate. If the role of `url` does not own the schemas, `migrate` changes nothing. */
@@ -16,6 +18,11 @@ export interface MigrateOptions extends MigrationLockOptions {
   runtimeUrl?: string;
   /** Whether to install pg-boss and the queues of the schemas too. */
   jobs?: boolean;
+  /**
+   * The PostgreSQL schema of pg-boss's tables. Pass the same to `createDatabase`. The name cannot be changed later,
+   * because waiting jobs stay in the old schema. Default: `collections_jobs`.
+   */
+  jobsSchema?: string;
   /** Called under the migration lock before anything is changed. If it throws, the database stays as it is. */
   check?: (read: ReadRows) => Promise<void>;
 }
@@ -88,7 +95,8 @@ export class RuntimeRoleMissingError extends Error {
  * the migrations in the database that this version does not know.
  *
  * If the role does not own the schema, the call changes nothing and only checks that no migration is missing.
- * @throws InvalidDatabaseOptionError, SessionNeededError, MigrationNeededError, RuntimeRoleMissingError
+ * @throws InvalidDatabaseOptionError, SessionNeededError, MigrationNeededError, RuntimeRoleMissingError,
+ * JobsElsewhereError, MigrationChangedError
  *
  * @example
  * const { applied, unknown } = await migrate({ url, schemas: [billingSchema], jobs: true });
@@ -98,19 +106,24 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   checkOptions("migrate", options);
   return await withMigrationLock("A migration", options, async (client) => {
     const read: ReadRows = async <Row>(text: string) => (await client.query(text)).rows as Row[];
-    for (const { check } of [options, ...options.schemas]) await check?.(read);
+    await options.check?.(read);
+    for (const { check } of options.schemas) await check?.(read, { schemas: options.schemas.map(({ name }) => name) });
+    if (options.jobs === true && options.jobsSchema === undefined) await refuseJobsElsewhere(client, queuesOf(options));
+    const jobsSchema = jobsSchemaOf(options);
     const { role, ownsSchema } = await roleOf(client);
     const needsOwner = (missing: readonly string[]) => (error: unknown) => {
       if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
       throw new MigrationNeededError(role, missing, { cause: error });
     };
-    const { unknown, pending, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
+    const { unknown, pending, changed, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
-    const bossVersion = options.jobs ? await newerBoss(client) : undefined;
-    if (bossVersion !== undefined) unknown.push(`pgboss/${bossVersion}`);
-    const lacksJobs = pending.length === 0 && options.jobs === true && !(await hasJobs(client, queuesOf(options)));
+    if (changed.length > 0) throw new MigrationChangedError(changed);
+    const bossVersion = options.jobs ? await newerBoss(client, jobsSchema) : undefined;
+    if (bossVersion !== undefined) unknown.push(`${jobsSchema}/${bossVersion}`);
+    const lacksJobs =
+      pending.length === 0 && options.jobs === true && !(await hasJobs(client, queuesOf(options), jobsSchema));
     if (!ownsSchema) {
-      const missing = lacksJobs ? await missingJobs(client, queuesOf(options)) : pending;
+      const missing = lacksJobs ? await missingJobs(client, queuesOf(options), jobsSchema) : pending;
       if (missing.length > 0) throw new MigrationNeededError(role, missing);
       return { applied: [], unknown };
     }
@@ -118,7 +131,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     const isCurrent = pending.length === 0 && !isEmpty && !lacksJobs;
     const applied = isCurrent ? [] : await applyAll(options).catch(needsOwner(pending));
     await analyzeUnanalyzed(client, options.schemas);
-    if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options.schemas);
+    if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options);
     return { applied, unknown };
   });
 }
@@ -140,24 +153,33 @@ async function roleOf(client: Client): Promise<{ role: string; ownsSchema: boole
 /** Loads the code that migrates only if there is something to do, because commands start sooner without it. */
 async function applyAll(options: MigrateOptions): Promise<string[]> {
   const { applyPending } = await import("./apply-pending.ts");
-  return await applyPending({ ...options, table: TABLE, queues: options.jobs ? queuesOf(options) : undefined });
+  const queues = options.jobs ? queuesOf(options) : undefined;
+  return await applyPending({ ...options, table: TABLE, queues, jobsSchema: jobsSchemaOf(options) });
+}
+
+function jobsSchemaOf({ jobsSchema = DEFAULT_JOBS_SCHEMA }: MigrateOptions): string {
+  return jobsSchema;
+}
+
+/** @throws JobsElsewhereError, before anything is migrated */
+async function refuseJobsElsewhere(client: Client, queues: readonly Queue[]): Promise<void> {
+  const elsewhere = await queuesInPgboss(client, queues);
+  if (elsewhere.length > 0) throw new JobsElsewhereError(elsewhere);
 }
 
 function queuesOf({ schemas }: MigrateOptions): Queue[] {
   return schemas.flatMap(({ queues }) => [...(queues ?? [])]);
 }
 
-/** Returns the migrations of these schemas that the database lacks, such as `billing/0002-taxes`. */
-export async function missingMigrations(reader: Reader, schemas: readonly PackageSchema[]): Promise<string[]> {
-  return (await comparedWith(reader, schemas)).pending;
-}
-
 /**
  * Compares the database's migrations with those of this version. `unknown` are applied, but this version does not know
- * them. `pending` are not applied yet. `isEmpty` means that the database was never migrated.
+ * them. `pending` are not applied yet. `changed` are applied, but their text has changed since. `isEmpty` means that the
+ * database was never migrated.
  */
-async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
-  const known = new Set(schemas.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)));
+export async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
+  const known: ReadonlyMap<string, PackageMigration> = new Map(
+    schemas.flatMap(({ name, migrations }) => migrations.map((step) => [`${name}/${step.name}`, step] as const)),
+  );
   const { rows: tables } = await client.query<{ made: boolean }>("select to_regclass($1) is not null as made", [TABLE]);
   const { rows } = tables[0]?.made
     ? await client.query<{ name: string }>(`select name from ${TABLE} order by id`)
@@ -166,7 +188,8 @@ async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
   const done = rows.map(({ name }) => name);
   const ours = new Set(schemas.map(({ name }) => name));
   const unknown = done.filter((name) => ours.has(name.slice(0, name.indexOf("/"))) && !known.has(name));
-  return { unknown, pending: [...known].filter((name) => !done.includes(name)), isEmpty };
+  const pending = [...known.keys()].filter((name) => !done.includes(name));
+  return { unknown, pending, changed: await changedMigrations(client, known), isEmpty };
 }
 
 /**
@@ -198,7 +221,8 @@ async function requireRole(client: Client, role: string): Promise<void> {
  * Grants the role of the service only the rights that it needs. It may change rows, but no tables, and no rows of
  * append-only tables. It has no rights on partitions, so it accesses them through their table, whose rights then apply.
  */
-async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: readonly PackageSchema[]) {
+async function grantRuntimeRights(client: Client, runtimeUrl: string, options: MigrateOptions) {
+  const { schemas } = options;
   const role = runtimeRoleOf(runtimeUrl);
   const { rows } = await client.query<{ same: boolean }>("select current_user = $1 as same", [role]);
   if (role === "" || rows[0]?.same) return;
@@ -211,8 +235,12 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
   const { rowCount: hasJobs } = await client.query("select from pg_class where oid = to_regclass($1)", [
     JOB_COMMIT_TABLE,
   ]);
+  const { rowCount: hasDigests } = await client.query("select from pg_class where oid = to_regclass($1)", [
+    DIGEST_TABLE,
+  ]);
+  if (hasDigests) await client.query(`grant select on ${DIGEST_TABLE} to ${grantee}`);
   if (hasJobs) await client.query(`grant select, delete on ${JOB_COMMIT_TABLE} to ${grantee}`);
-  for (const name of [...schemas.map((schema) => schema.name), "pgboss"]) {
+  for (const name of [...schemas.map((schema) => schema.name), jobsSchemaOf(options)]) {
     const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [name]);
     if (rowCount === 0) continue;
     const schema = escapeIdentifier(name);

@@ -1,15 +1,18 @@
 import { forHost, type Reader } from "../transaction/host-client.ts";
 import { missingJobs } from "../jobs/install-jobs.ts";
+import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs/jobs-schema.ts";
 import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
 import { sqlState } from "../sql/sql-state.ts";
 import { tableOf } from "../sql/table.ts";
 import type { PackageSchema } from "../package-schema.ts";
-import { missingMigrations } from "./migrate.ts";
+import { comparedWith } from "./migrate.ts";
+import { MigrationChangedError } from "./migration-digest.ts";
 
 /** Why a database cannot be used yet. */
 export type NotReadyCode =
   | "SCHEMA_NOT_OPENED"
   | "MIGRATION_MISSING"
+  | "MIGRATION_CHANGED"
   | "RIGHTS_MISSING"
   | "JOBS_NOT_INSTALLED"
   | "JOBS_NOT_MAINTAINED";
@@ -37,7 +40,7 @@ export class NotReadyError extends Error {
 
 /**
  * Checks that this process can use the tables and queues of a schema: the schema was passed to `createDatabase`, all of
- * its migrations are applied, the role has the rights on its tables, and its queues exist. With `works`, also checks that
+ * its migrations are applied and have their text, the role has the rights on its tables, and its queues exist. With `works`, also checks that
  * this process maintains the queues. Only reads. A package calls it before it starts work in the background, because a
  * failure there is only logged.
  * @throws NotReadyError
@@ -72,7 +75,7 @@ export async function requireReady(
 }
 
 async function requireMigrations(database: OpenDatabase, schema: PackageSchema): Promise<void> {
-  const missing = await missingMigrations(readerOf(database), [schema]).catch((error: unknown) => {
+  const { pending: missing, changed } = await comparedWith(readerOf(database), [schema]).catch((error: unknown) => {
     if (sqlState(error) === INSUFFICIENT_PRIVILEGE)
       throw rightsMissing(schema, "may not read the list of applied migrations");
     throw error;
@@ -83,6 +86,7 @@ async function requireMigrations(database: OpenDatabase, schema: PackageSchema):
       `The database lacks ${missing.join(", ")}. Migrate it first: ${migrateCall(schema)}.`,
     );
   }
+  if (changed.length > 0) throw new NotReadyError("MIGRATION_CHANGED", new MigrationChangedError(changed).message);
 }
 
 async function requireRights(database: OpenDatabase, schema: PackageSchema): Promise<void> {
@@ -106,13 +110,16 @@ async function requireRights(database: OpenDatabase, schema: PackageSchema): Pro
 
 async function requireQueues(database: OpenDatabase, schema: PackageSchema): Promise<void> {
   if (schema.queues === undefined || schema.queues.length === 0) return;
-  const missing = await missingJobs(readerOf(database), schema.queues);
-  if (missing.length > 0) {
-    throw new NotReadyError(
-      "JOBS_NOT_INSTALLED",
-      `The database lacks ${missing.join(", ")}. Install the job queues: ${migrateCall(schema)}.`,
-    );
-  }
+  const { jobsSchema } = database;
+  const missing = await missingJobs(readerOf(database), schema.queues, jobsSchema);
+  if (missing.length === 0) return;
+  const lacks = `The database lacks ${missing.join(", ")}.`;
+  const elsewhere = jobsSchema === DEFAULT_JOBS_SCHEMA ? await queuesInPgboss(readerOf(database), schema.queues) : [];
+  const remedy =
+    elsewhere.length > 0
+      ? new JobsElsewhereError(elsewhere).message
+      : `Install the job queues: ${migrateCall(schema, jobsSchema)}.`;
+  throw new NotReadyError("JOBS_NOT_INSTALLED", `${lacks} ${remedy}`);
 }
 
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -134,8 +141,9 @@ function rightsMissing(schema: PackageSchema, what: string, role = "of this conn
   );
 }
 
-function migrateCall(schema: PackageSchema): string {
-  return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true })`;
+function migrateCall(schema: PackageSchema, jobsSchema = DEFAULT_JOBS_SCHEMA): string {
+  const where = jobsSchema === DEFAULT_JOBS_SCHEMA ? "" : `, jobsSchema: "${jobsSchema}"`;
+  return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true${where} })`;
 }
 
 /**

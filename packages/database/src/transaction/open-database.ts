@@ -37,6 +37,8 @@ export interface OpenDatabase extends Database {
   rename(text: string): string;
   /** Whether this process maintains the tables of pg-boss: the option `works`. */
   readonly maintainsJobs: boolean;
+  /** The schema of pg-boss's tables: the option `jobsSchema`. */
+  readonly jobsSchema: string;
   /** Whether tables are distributed over several nodes; undefined before the first `isDistributed`. */
   distributed: boolean | undefined;
   /** Finds out which nodes of a cluster answer; undefined without the option `lenderIds`. */

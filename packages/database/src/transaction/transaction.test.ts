@@ -102,7 +102,7 @@ describe("a transaction", () => {
     });
     await expect(work).rejects.toThrow("change of mind");
     expect([...(await noteIn(first)), ...(await noteIn(second))]).toEqual([]);
-    const { rows } = await database.pool.query("select from pgboss.job where data->>'note' = 'rolled back'");
+    const { rows } = await database.pool.query("select from collections_jobs.job where data->>'note' = 'rolled back'");
     expect(rows).toHaveLength(0);
   });
 

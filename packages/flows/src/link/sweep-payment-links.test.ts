@@ -28,7 +28,7 @@ async function loseJobs(): Promise<void> {
   await query(database.em(), deleteJobs, []);
 }
 
-const deleteJobs = statement("sweep-test.lose-jobs", "delete from pgboss.job");
+const deleteJobs = statement("sweep-test.lose-jobs", "delete from collections_jobs.job");
 
 const moveToCase = statement(
   "sweep-test.move-to-case",

@@ -56,13 +56,17 @@ export async function checkChart(read: ReadRows, chart: ChartRules): Promise<voi
 
 /**
  * Returns the migrations of a chart, one for each of its versions. Only the last migration has statements: it replaces
- * the rules of whichever version was migrated before. If an existing row violates the new rules, the migration fails.
+ * the rules of whichever version was migrated before. `checkChart` compares what they mean, so their text may change. If an existing row violates the new rules, the migration fails.
  */
 export function chartMigrations(chart: ChartRules): PackageMigration[] {
   const { version } = chart;
   const nameOf = (number: number) => `chart-${String(number).padStart(4, "0")}`;
-  const earlier = Array.from({ length: version - 1 }, (_, index) => ({ name: nameOf(index + 1), statements: [] }));
-  return [...earlier, { name: nameOf(version), statements: replaceRules(chart) }];
+  const earlier = Array.from({ length: version - 1 }, (_, index) => ({
+    name: nameOf(index + 1),
+    statements: [],
+    mayChange: true,
+  }));
+  return [...earlier, { name: nameOf(version), statements: replaceRules(chart), mayChange: true }];
 }
 
 function replaceRules(chart: ChartRules): string[] {

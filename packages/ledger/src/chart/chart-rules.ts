@@ -18,11 +18,14 @@ export class InvalidChartError extends Error {
 }
 
 /** Checks the definition of a chart, and returns its rules. The caller may be JavaScript, so types are checked too. */
-export function chartRules({ accounts: given, kinds, version = 1 }: ChartDefinition): ChartRules {
+export function chartRules({ accounts: given, kinds, version = 1, another = false }: ChartDefinition): ChartRules {
   const accounts = isList(given) ? given : Object.keys(given ?? {});
   const rules = kindRules(accounts, kinds);
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new InvalidChartError(`The chart's version is ${JSON.stringify(version)}; expected a whole number from 1.`);
+  }
+  if (typeof another !== "boolean") {
+    throw new InvalidChartError(`The chart's another is ${JSON.stringify(another)}; expected true or false.`);
   }
   return { accounts, rules, minimums: isList(given) ? new Map() : minimumsOf(given), version };
 }

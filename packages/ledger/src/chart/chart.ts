@@ -17,10 +17,15 @@ export interface ChartDefinition<Account extends string = string, Kind extends s
    */
   readonly kinds: Readonly<Record<Kind, { readonly debit: OneOrMore<Account>; readonly credit: OneOrMore<Account> }>>;
   /**
-   * The name of the schema in PostgreSQL. It cannot be changed later: with another name, `migrate` makes a new and empty
-   * ledger. Default: `general_ledger`.
+   * The name of the schema in PostgreSQL. It cannot be changed later: under a new name, `migrate` throws
+   * LedgerElsewhereError. Default: `general_ledger`.
    */
   readonly schema?: string;
+  /**
+   * Whether `migrate` may make this ledger in a database that has one of another chart. Not needed if `migrate` is called
+   * with the schemas of both charts. Default: false.
+   */
+  readonly another?: boolean;
   /**
    * The version of the chart. Add 1 with each change, so that `migrate` replaces the rules in the database. `migrate`
    * throws ChartChangedError for a changed chart with the same version. Default: 1.

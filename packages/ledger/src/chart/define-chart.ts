@@ -14,6 +14,7 @@ import { transferPages } from "./account-statement.ts";
 import { chartMigrations, checkChart } from "./chart-migrations.ts";
 import { chartRules } from "./chart-rules.ts";
 import { generalLedger, type Transfers } from "./general-ledger.ts";
+import { checkOtherCharts } from "./other-charts.ts";
 import { DEFAULT_SCHEMA, generalSchema } from "./general-schema.ts";
 import { postingKeys } from "./post-once.ts";
 import {
@@ -58,7 +59,10 @@ export function defineChart<const Account extends string, const Kind extends str
   const { schema: name = DEFAULT_SCHEMA } = definition;
   const schema = generalSchema(name, {
     migrations: chartMigrations(chart),
-    check: (read) => checkChart(read, chart),
+    check: async (read, call) => {
+      await checkChart(read, chart);
+      if (definition.another !== true) await checkOtherCharts(read, name, call);
+    },
   });
   const { accountsOfBook, transfers, balances, holds, ledger } = generalLedger(name, minimums);
   const keys = postingKeys(name);

@@ -104,6 +104,7 @@ test("the database of a chart has no table of payment bookings, and its tables c
     "general_ledger.posting_key",
     "general_ledger.transfer",
     "public.collections_migration",
+    "public.collections_migration_digest",
   ]);
   expect(await distributionFaults(client as never, schemas)).toEqual([]);
   client.release();

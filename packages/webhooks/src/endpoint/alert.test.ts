@@ -157,7 +157,7 @@ describe("an alert that was held back", () => {
 
 const selectJobs = statement(
   "alert-test.jobs",
-  `select data from pgboss.job where name = $1 and data ->> 'lenderId' = $2 order by created_on`,
+  `select data from collections_jobs.job where name = $1 and data ->> 'lenderId' = $2 order by created_on`,
 );
 const selectHeldBack = statement(
   "alert-test.held-back",

@@ -10,7 +10,7 @@ import { owedSums, takenBackSums } from "@collections/earnings";
 import { type Lender, listLenders, unreadableSecrets, type Vault } from "@collections/lenders";
 import { ownMintFaults } from "@collections/payment-links";
 import { checkWebhooks, type TenantWebhooks } from "@collections/webhooks";
-import { schemas } from "../schemas.ts";
+import { jobsSchema, schemas } from "../schemas.ts";
 import type { Config } from "../settings/config.ts";
 import {
   type DoctorProblem,
@@ -126,6 +126,7 @@ async function misplacedTables({ config }: Examined): Promise<readonly string[]>
     const { statements } = await distribute({
       url,
       schemas,
+      jobsSchema,
       dryRun: true,
       ...(databaseUrl && { runtimeUrl: databaseUrl }),
     });

@@ -2,7 +2,7 @@ import { createDatabase, type MigrateOptions } from "@collections/database";
 import { checkMasterKey, checkMasterKeyBeforeMigration, createVault } from "@collections/lenders";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
-import { schemas } from "../schemas.ts";
+import { jobsSchema, schemas } from "../schemas.ts";
 
 /**
  * Returns the master keys of a process: the key that seals and, during a rotation, the previous key, which only opens.
@@ -37,6 +37,7 @@ export async function checkGivenMasterKey(config: Config, given: Essentials): Pr
     url,
     directUrl,
     schemas,
+    jobsSchema,
     poolMax: 1,
     applicationName: "collections-migrate",
   });

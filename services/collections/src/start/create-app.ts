@@ -20,7 +20,7 @@ import { createMetrics } from "../metrics/metrics.ts";
 import { createRateLimiter } from "../http/rate-limiter.ts";
 import { createLenderSlots } from "../http/lender-slots.ts";
 import { createRequestLog } from "@collections/request-log";
-import { schemas } from "../schemas.ts";
+import { jobsSchema, schemas } from "../schemas.ts";
 import { allowHostOf } from "../settings/anchor-settings.ts";
 import type { Config } from "../settings/config.ts";
 import type { Essentials } from "../settings/local-data.ts";
@@ -49,6 +49,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     url: given.databaseUrl,
     directUrl: given.databaseDirectUrl,
     schemas,
+    jobsSchema,
     poolMax: POOL_MAX,
     ...(config.databaseConnectionTimeoutMs !== undefined && {
       connectionTimeoutMs: config.databaseConnectionTimeoutMs,

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { LenderTwin } from "@collections/lender-twin";
 import { migrate } from "@collections/database";
 import { testDatabase } from "@collections/testing";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { aBrowser, aPhone, type AppPhone } from "./fixtures/app-phone.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { aRow } from "../fixtures/fixture.ts";
@@ -21,7 +21,9 @@ let browser: Browser;
 let phone: AppPhone;
 
 beforeAll(async () => {
-  const { url } = await testDatabase("field-app", (at) => migrate({ url: at, schemas, jobs: true }).then(() => {}));
+  const { url } = await testDatabase("field-app", (at) =>
+    migrate({ url: at, schemas, jobsSchema, jobs: true }).then(() => {}),
+  );
   const settings = { DATABASE_URL: url };
   const cli = commandsInProcess(settings);
   [sandbox, browser] = await Promise.all([startProcess(settings), aBrowser()]);

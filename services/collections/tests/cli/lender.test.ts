@@ -4,7 +4,7 @@ import { createDatabase, migrate } from "@collections/database";
 import { createVault, lenderByCode, mintRegistration, whatsappAccount } from "@collections/lenders";
 import { testDatabase } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { type Cli, secretFile, withDirectUrl } from "../fixtures/processes.ts";
 
@@ -18,7 +18,7 @@ let created: Record<string, unknown>;
 
 beforeAll(async () => {
   ({ url: databaseUrl } = await testDatabase("service", async (at) => {
-    await migrate({ url: at, schemas, jobs: true });
+    await migrate({ url: at, schemas, jobsSchema, jobs: true });
   }));
   cli = commandsInProcess({ DATABASE_URL: databaseUrl });
   created = await cli.json(
@@ -115,7 +115,7 @@ describe("an option of `lender update` that takes a secret", () => {
   const update = ["lender", "update", "ACME", "--json"];
 
   async function registered(): Promise<{ header: unknown; account: unknown }> {
-    const database = await createDatabase({ url: databaseUrl, schemas });
+    const database = await createDatabase({ url: databaseUrl, schemas, jobsSchema });
     try {
       const [em, vault] = [database.em(), createVault({ masterKey: OLD_KEY })];
       const { id } = (await lenderByCode(em, "ACME"))!;

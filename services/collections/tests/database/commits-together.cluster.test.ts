@@ -3,7 +3,7 @@ import { migrate } from "@collections/database";
 import { afterFile, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, expect, inject, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { aFaultyRelay, type Fault, type FaultyRelay } from "./fixtures/faulty-relay.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService } from "../fixtures/fixture.ts";
 import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
@@ -33,7 +33,10 @@ let service: Awaited<ReturnType<typeof startTestService>>;
 let loans = 0;
 
 beforeAll(async () => {
-  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  const { url } = await testDatabase(
+    "service",
+    async (at) => void (await migrate({ url: at, schemas, jobsSchema, jobs: true })),
+  );
   admin = new Client({ connectionString: url });
   await admin.connect();
   afterFile(() => admin.end());

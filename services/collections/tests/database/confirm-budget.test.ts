@@ -16,7 +16,7 @@ import { parseAllowList } from "@collections/outbound";
 import { lockLinksOfCase, recordMinted, requestLink } from "@collections/payment-links";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { aRow } from "../fixtures/fixture.ts";
 
 const ENVIRONMENT = "sandbox";
@@ -51,9 +51,9 @@ let loansMade = 0;
 
 beforeAll(async () => {
   ({ url } = await testDatabase("service", async (at) => {
-    await migrate({ url: at, schemas, jobs: true });
+    await migrate({ url: at, schemas, jobsSchema, jobs: true });
   }));
-  database = await createDatabase({ url, schemas });
+  database = await createDatabase({ url, schemas, jobsSchema });
   budget = (await isDistributed(database.em())) ? ON_CLUSTER : ON_ONE_POSTGRES;
   const vault = createVault({ masterKey: "a".repeat(64) });
   const onboarding = { vault, allow: parseAllowList("127.0.0.1:*"), environment: ENVIRONMENT };
@@ -118,7 +118,7 @@ function payment(loan: string, fields: Partial<Confirmation> = {}): Confirmation
  */
 async function queriesOf(batch: readonly Confirmation[]): Promise<Sent[]> {
   const sent: Sent[] = [];
-  const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+  const observed = await createDatabase({ url, schemas, jobsSchema, onStatement: (statement) => sent.push(statement) });
   const outcomes = await confirmPayments(observed.em(), batch, ENVIRONMENT);
   await observed.close();
   expect(outcomes.map(({ kind }) => kind)).toEqual(batch.map(() => "booked"));
@@ -161,7 +161,12 @@ describe("database work of a batch of confirmations", () => {
 
   test("rejects a payment of an unknown loan in one transaction, with as many round trips as a booking takes", async () => {
     const sent: Sent[] = [];
-    const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+    const observed = await createDatabase({
+      url,
+      schemas,
+      jobsSchema,
+      onStatement: (statement) => sent.push(statement),
+    });
     const confirm = createConfirmer({ em: () => observed.em(), environment: ENVIRONMENT });
     const outcome = await confirm(payment("LN-never-imported"));
     await observed.close();
@@ -222,7 +227,7 @@ test(
   "PostgreSQL does not plan the queries of a confirmation again, whether a batch has one confirmation or 32",
   { tags: "one-node-plan" },
   async () => {
-    const oneConnection = await createDatabase({ url: directUrl(url), schemas, poolMax: 1 });
+    const oneConnection = await createDatabase({ url: directUrl(url), schemas, jobsSchema, poolMax: 1 });
     const names = await loans(32);
     for (const loansOfBatch of [names.slice(0, 1), names]) {
       for (let round = 0; round < 12; round += 1) {

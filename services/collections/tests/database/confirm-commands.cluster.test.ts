@@ -15,7 +15,7 @@ import { AmountLiteral, parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { aRow } from "../fixtures/fixture.ts";
 
 const ENVIRONMENT = "sandbox";
@@ -39,9 +39,14 @@ describe("commands that a cluster's coordinator sends for a batch of confirmatio
 
   beforeAll(async () => {
     const { url } = await testDatabase("service", async (at) => {
-      await migrate({ url: at, schemas, jobs: true });
+      await migrate({ url: at, schemas, jobsSchema, jobs: true });
     });
-    database = await createDatabase({ url, schemas, onStatement: (statement) => void sent.push(statement) });
+    database = await createDatabase({
+      url,
+      schemas,
+      jobsSchema,
+      onStatement: (statement) => void sent.push(statement),
+    });
     database.pool.on("connect", (client) => {
       recorders.push(recordCommands(client));
       void client.query(LOG_COMMANDS);

@@ -4,7 +4,7 @@ import { Client } from "pg";
 import { beforeAll, expect, test } from "vitest";
 // Importing the app loads every package, which registers every named query.
 import "../../src/app.ts";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 
 /**
  * Matches an update of stored rows by `insert … on conflict (lender_id, id) do update`. PostgreSQL checks the NOT NULL
@@ -20,7 +20,10 @@ let constrained: Map<string, readonly string[]>;
 let client: Client;
 
 beforeAll(async () => {
-  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  const { url } = await testDatabase(
+    "service",
+    async (at) => void (await migrate({ url: at, schemas, jobsSchema, jobs: true })),
+  );
   client = new Client({ connectionString: directUrl(url) });
   await client.connect();
   afterFile(() => client.end());

@@ -4,7 +4,7 @@ import { migrate, publicId } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import type { Cli } from "../fixtures/processes.ts";
 import { growTables } from "./fixtures/grown-tables.ts";
@@ -86,7 +86,10 @@ const READS: readonly (readonly [title: string, args: (world: World) => readonly
   ["keys", ({ code }) => ["key", "list", code], MOST_ROWS],
 ];
 
-const { url } = await testDatabase("desk-plans", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+const { url } = await testDatabase(
+  "desk-plans",
+  async (at) => void (await migrate({ url: at, schemas, jobsSchema, jobs: true })),
+);
 let cli: Cli;
 let client: Client;
 let world: World;

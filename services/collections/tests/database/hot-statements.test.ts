@@ -3,7 +3,7 @@ import { migrate } from "@collections/database";
 import { afterFile, directUrl, testDatabase, until } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { growTables } from "./fixtures/grown-tables.ts";
 import { lendersNamed, locksManyLenders } from "./fixtures/lender-in-statement.ts";
 import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
@@ -69,7 +69,10 @@ beforeAll(async () => {
   });
   grown = await connected(story.service.databaseUrl);
   await growTables(grown);
-  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  const { url } = await testDatabase(
+    "service",
+    async (at) => void (await migrate({ url: at, schemas, jobsSchema, jobs: true })),
+  );
   empty = await connected(url);
   const { rows } = await grown.query<{ name: string }>(
     `select format('%s.%s', table_schema, table_name) as name from information_schema.columns

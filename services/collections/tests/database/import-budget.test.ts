@@ -6,7 +6,7 @@ import { parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { aRow } from "../fixtures/fixture.ts";
 
 const ENVIRONMENT = "sandbox";
@@ -19,9 +19,9 @@ let lender: Lender;
 
 beforeAll(async () => {
   ({ url } = await testDatabase("service", async (at) => {
-    await migrate({ url: at, schemas, jobs: true });
+    await migrate({ url: at, schemas, jobsSchema, jobs: true });
   }));
-  database = await createDatabase({ url, schemas });
+  database = await createDatabase({ url, schemas, jobsSchema });
   const onboarding = {
     vault: createVault({ masterKey: "a".repeat(64) }),
     allow: parseAllowList("127.0.0.1:*"),
@@ -51,7 +51,7 @@ interface Sent {
 /** Imports the rows and returns the queries before the end of their transaction. */
 async function sentBy(given: readonly unknown[], dryRun = false): Promise<Sent> {
   const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
-  const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+  const observed = await createDatabase({ url, schemas, jobsSchema, onStatement: (statement) => sent.push(statement) });
   const request = { lender, rows: given, dryRun, atomic: false };
   const { summary } = await importCases(observed.em(), request, ENVIRONMENT);
   await observed.close();

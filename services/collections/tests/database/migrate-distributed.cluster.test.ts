@@ -3,7 +3,7 @@ import { distribute, migrate, type PackageSchema } from "@collections/database";
 import { emptyClusterDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 
 // Migrates and distributes a cluster as the last release did, and adds rows. Then migrates and distributes it again
 // with the current code.
@@ -43,18 +43,18 @@ afterAll(() => client.end());
 
 test("`migrate` and `distribute` keep the rows of a cluster that the last release distributed", async () => {
   const before = schemas.map(asReleased);
-  await migrate({ url, schemas: before, jobs: true });
+  await migrate({ url, schemas: before, jobsSchema, jobs: true });
   const { rows: tables } = await client.query<{ name: string }>(
     "select format('%s.%s', schemaname, tablename) as name from pg_tables",
   );
   const existing = new Set(tables.map(({ name }) => name));
-  await distribute({ url, schemas: before.map((schema) => withTables(schema, existing)) });
+  await distribute({ url, schemas: before.map((schema) => withTables(schema, existing)), jobsSchema });
   for (const text of ROWS) await client.query(text);
 
-  const { applied } = await migrate({ url, schemas, jobs: true });
+  const { applied } = await migrate({ url, schemas, jobsSchema, jobs: true });
   expect(applied).toEqual(newSteps());
-  await distribute({ url, schemas });
-  expect((await distribute({ url, schemas })).statements).toEqual([]);
+  await distribute({ url, schemas, jobsSchema });
+  expect((await distribute({ url, schemas, jobsSchema })).statements).toEqual([]);
 
   const { rows } = await client.query(
     `select (select count(*)::int from ledger.payment_booking where lender_id = $1 and in_balance_minor is null) as bookings,

@@ -3,13 +3,13 @@ import { bookingsSchema } from "@collections/bookings/schema";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { webhooksSchema } from "@collections/webhooks/schema";
 import { expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 
 const namesOf = (packages: readonly PackageSchema[]): string[] =>
   packages.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)).toSorted();
 
 const migrateAll = async (url: string, packages: readonly PackageSchema[]): Promise<string[]> => {
-  const { applied, unknown } = await migrate({ url, schemas: packages, jobs: true });
+  const { applied, unknown } = await migrate({ url, schemas: packages, jobsSchema, jobs: true });
   expect(unknown).toEqual([]);
   return applied.toSorted();
 };
@@ -40,7 +40,7 @@ test("concurrent migrations by packages and the service apply each migration onc
 });
 
 async function readsAllTables(url: string): Promise<void> {
-  const database = await createDatabase({ url, schemas });
+  const database = await createDatabase({ url, schemas, jobsSchema });
   try {
     for (const entity of schemas.flatMap(({ entities }) => [...entities])) {
       await expect(database.em().find(entity, {}, { limit: 1 })).resolves.toBeInstanceOf(Array);

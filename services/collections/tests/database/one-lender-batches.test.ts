@@ -3,7 +3,7 @@ import { isDistributed, migrate } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { locksManyLenders } from "./fixtures/lender-in-statement.ts";
 import { type SentTexts, textsSentDuring } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
@@ -58,7 +58,10 @@ function namesOfMany(sent: SentTexts): string[] {
 }
 
 async function aDatabase(): Promise<string> {
-  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  const { url } = await testDatabase(
+    "service",
+    async (at) => void (await migrate({ url: at, schemas, jobsSchema, jobs: true })),
+  );
   return url;
 }
 

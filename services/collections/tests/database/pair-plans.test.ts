@@ -4,7 +4,7 @@ import { BEFORE_ALL_IDS, createDatabase, type Database, migrate, namedStatements
 import { directUrl, testDatabase } from "@collections/testing";
 import type { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { type ExecutedQuery, PLANS, scansOfEveryPlan } from "./fixtures/every-plan.ts";
 import { queriesDuring } from "./fixtures/sent-statements.ts";
 
@@ -55,7 +55,7 @@ const sent = new Map<string, readonly ExecutedQuery[]>();
 const found = new Map<string, readonly string[]>();
 
 beforeAll(async () => {
-  database = await createDatabase({ url: directUrl(url), schemas });
+  database = await createDatabase({ url: directUrl(url), schemas, jobsSchema });
   const names = namedStatements().map(({ name }) => name);
   scansOf = await scansOfEveryPlan(url, {
     tables: ["cases.collection_case", "cases.search_state"],

@@ -4,7 +4,7 @@ import { type Postgres, startPostgres, temporaryDataDir } from "@collections/pos
 import { afterFile, until } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { dropChecks, growTables } from "./fixtures/grown-tables.ts";
 import { queriesDuring, type SentQuery } from "./fixtures/sent-statements.ts";
 import { aStory, requestLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
@@ -45,12 +45,12 @@ describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one len
       settings: { autovacuum: "off", max_wal_size: "1GB" },
     });
     afterFile(() => postgres.stop());
-    await migrate({ url: postgres.url, schemas, jobs: true });
+    await migrate({ url: postgres.url, schemas, jobsSchema, jobs: true });
     hot = await hotQueries(postgres.url);
     const story = await connected(postgres.url);
     await story.query("create database filled");
     const url = postgres.url.replace(/postgres$/, "filled");
-    await migrate({ url, schemas, jobs: true });
+    await migrate({ url, schemas, jobsSchema, jobs: true });
     filled = await connected(url);
     await dropChecks(filled);
     plannedWhenEmpty = await prepared(url, "force_generic_plan", hot);

@@ -14,7 +14,7 @@ import { startPooler, startPostgres, temporaryDataDir } from "@collections/postg
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client, Pool } from "pg";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { runService } from "../fixtures/processes.ts";
 import { aStory, requestLink, importLoans, payAll } from "./fixtures/service-story.ts";
@@ -38,7 +38,10 @@ let direct: string;
 beforeAll(async () => {
   const pooler = await startPooler(inject("adminUrl"), { sessions: SESSIONS });
   afterFile(() => pooler.stop());
-  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  const { url } = await testDatabase(
+    "service",
+    async (at) => void (await migrate({ url: at, schemas, jobsSchema, jobs: true })),
+  );
   direct = directUrl(url);
   const ignored = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
   const ignoringPooler = await startPooler(inject("adminUrl"), { ignored });
@@ -60,7 +63,13 @@ test("what pgbouncer says while its server is away is unavailable", async () => 
   });
   const pooler = await startPooler(server.url);
   afterFile(() => pooler.stop());
-  const database = await createDatabase({ url: pooler.url, directUrl: server.url, schemas: [], poolMax: 4 });
+  const database = await createDatabase({
+    url: pooler.url,
+    directUrl: server.url,
+    schemas: [],
+    jobsSchema,
+    poolMax: 4,
+  });
   await query(database.em(), limits, []);
   await server.stop();
   const errors = await Promise.all(
@@ -84,7 +93,7 @@ describe("the service behind a pgbouncer in transaction mode", () => {
   });
 
   test("sets the timeouts in each transaction, because it cannot set them in a session", async () => {
-    const database = await createDatabase({ url: pooled, directUrl: direct, schemas });
+    const database = await createDatabase({ url: pooled, directUrl: direct, schemas, jobsSchema });
     const rows = await transaction(database.em(), (tx) => query(tx, limits, []));
     await database.close();
     expect(rows).toEqual([{ statement: "30s", lock: "10s" }]);
@@ -92,7 +101,7 @@ describe("the service behind a pgbouncer in transaction mode", () => {
 
   test("can use the pgbouncer pool of a program that embeds it, and join transactions of that program", async () => {
     const pool = new Pool({ connectionString: unmarked(pooled), max: 2 * SESSIONS });
-    const database = await createDatabase({ url: direct, pool, schemas });
+    const database = await createDatabase({ url: direct, pool, schemas, jobsSchema });
     const ask = (tx: Tx): Promise<unknown> => query(tx, limits, []);
     const joined = async (): Promise<void> => {
       const client = await pool.connect();
@@ -112,7 +121,7 @@ describe("the service behind a pgbouncer in transaction mode", () => {
   });
 
   test("needs a direct URL for LISTEN and for migrations", async () => {
-    const database = await createDatabase({ url: pooled, schemas });
+    const database = await createDatabase({ url: pooled, schemas, jobsSchema });
     expect(() => database.signals.listen()).toThrow("LISTEN needs its own session");
     await database.close();
     await expect(migrate({ url: pooled, schemas })).rejects.toMatchObject({ code: "SESSION_NEEDED" });
@@ -156,7 +165,7 @@ describe("the service behind a pgbouncer without pgbouncer=true in its URL", () 
     });
     expect(await sessionLocks()).toBe(0);
     const error = await new Promise((resolve) => {
-      void createDatabase({ url: direct, directUrl: url(), schemas, onError: resolve }).then((database) => {
+      void createDatabase({ url: direct, directUrl: url(), schemas, jobsSchema, onError: resolve }).then((database) => {
         afterFile(() => database.close());
         database.signals.listen();
       });

@@ -7,7 +7,7 @@ import { type Postgres, startPostgres, temporaryDataDir } from "@collections/pos
 import { afterFile, until } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 
 const NAME = "Zebulon Quartermain";
@@ -20,7 +20,7 @@ let admin: Client;
 beforeAll(async () => {
   postgres = await startPostgres({ dataDir: temporaryDataDir("collections-log-"), temporary: true, durable: false });
   afterFile(() => postgres.stop());
-  await migrate({ url: postgres.url, schemas, jobs: true });
+  await migrate({ url: postgres.url, schemas, jobsSchema, jobs: true });
   admin = new Client({ connectionString: postgres.url });
   await admin.connect();
   afterFile(() => admin.end());
@@ -39,7 +39,7 @@ async function loggedDuring(act: () => Promise<unknown>): Promise<string> {
 
 test("PostgreSQL's log of a failed query of MikroORM contains neither the name nor the phone of the field partner", async () => {
   await admin.query("alter table field_partners.field_partner alter column display_name type varchar(5)");
-  const database = await createDatabase({ url: postgres.url, schemas });
+  const database = await createDatabase({ url: postgres.url, schemas, jobsSchema });
   const log = await loggedDuring(async () => {
     const write = transaction(database.em(), async (tx) => {
       tx.create(FieldPartnerEntity, { id: newId(), ...aPerson() });
@@ -62,7 +62,7 @@ test("PostgreSQL's log of a failed query of MikroORM contains neither the name n
 });
 
 test("registering an existing phone leaves no entry in PostgreSQL's log, not even if registrations are concurrent", async () => {
-  const database = await createDatabase({ url: postgres.url, schemas });
+  const database = await createDatabase({ url: postgres.url, schemas, jobsSchema });
   const cli = commandsInProcess({ DATABASE_URL: postgres.url });
   const log = await loggedDuring(async () => {
     const register = () => transaction(database.em(), (tx) => createFieldPartner(tx, aPerson()));
@@ -81,7 +81,7 @@ test("registering an existing phone leaves no entry in PostgreSQL's log, not eve
 
 test("registering the phone of a suspended field partner who is being resumed leaves no entry in PostgreSQL's log", async () => {
   await admin.query("delete from field_partners.field_partner");
-  const database = await createDatabase({ url: postgres.url, schemas });
+  const database = await createDatabase({ url: postgres.url, schemas, jobsSchema });
   const create = (tx: Tx) => createFieldPartner(tx, aPerson());
   const former = await transaction(database.em(), create);
   await transaction(database.em(), (tx) => suspendFieldPartner(tx, former.id));

@@ -2,7 +2,7 @@ import { migrate, type PackageSchema } from "@collections/database";
 import { emptyDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 
 /** The migrations that replaced CHECK constraints by functions. */
 const RULES = new Set(["0013-case-rule", "0005-earning-rule", "0007-row-rules"]);
@@ -258,7 +258,7 @@ async function migratedWithout(names: ReadonlySet<string>): Promise<Client> {
   const packages = schemas.map((schema): PackageSchema => {
     return { ...schema, migrations: schema.migrations.filter(({ name }) => !names.has(name)) };
   });
-  await migrate({ url, schemas: packages, jobs: true });
+  await migrate({ url, schemas: packages, jobsSchema, jobs: true });
   const client = new Client({ connectionString: url });
   await client.connect();
   afterAll(() => client.end());

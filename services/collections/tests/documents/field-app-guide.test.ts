@@ -10,7 +10,7 @@ import { beforeAll, expect, test } from "vitest";
 import { CLIENT_ERROR_CODES } from "../../src/graphql/plumbing/client-error.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { REFUSAL_CODES } from "../../src/mutation-results/refusal.ts";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import {
   differences,
   fillEllipses,
@@ -49,7 +49,7 @@ const known: KnownValue[] = [];
 
 beforeAll(async () => {
   const { url: databaseUrl } = await testDatabase("service", async (at) => {
-    await migrate({ url: at, schemas, jobs: true });
+    await migrate({ url: at, schemas, jobsSchema, jobs: true });
   });
   const whatsapp = await startFakeWhatsApp(WHATSAPP);
   afterFile(() => whatsapp.close());

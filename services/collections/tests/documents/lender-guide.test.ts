@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { migrate } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { withDirectUrl } from "../fixtures/processes.ts";
 
 /** The pages in the order in which a reader pastes their commands into one shell. */
@@ -73,7 +73,7 @@ let lender: StartedProgram;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lender-guide-"));
   const { url } = await testDatabase("service", async (at) => {
-    await migrate({ url: at, schemas, jobs: true });
+    await migrate({ url: at, schemas, jobsSchema, jobs: true });
   });
   const settings = {
     ...withDirectUrl({ DATABASE_URL: url }),

@@ -6,7 +6,7 @@ import { currency, type Percent } from "@collections/money";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
 import { startHttpServer } from "../../src/start/http-server.ts";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
@@ -21,7 +21,7 @@ let people = 0;
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   const onStatement = ({ name, text }: { name: string | undefined; text: string }) => queries.push(name ?? text);
-  const database = await createDatabase({ url: service.databaseUrl, schemas, onStatement });
+  const database = await createDatabase({ url: service.databaseUrl, schemas, jobsSchema, onStatement });
   const server = await startHttpServer({ ...service.app, database });
   countedUrl = server.url;
   afterFile(async () => {

@@ -6,7 +6,7 @@ import { startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startHttpServer } from "../../src/start/http-server.ts";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 import { startSmsGateway } from "../fixtures/sms-gateway.ts";
@@ -185,7 +185,7 @@ describe("a session of the app", () => {
 
   test("is renewed when the app repeats a refresh request that failed while the database was unavailable", async () => {
     const { refreshToken } = await signIn((await aPerson()).phone);
-    const away = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas });
+    const away = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas, jobsSchema });
     const server = await startHttpServer({ ...service.app, database: away });
     const input = { refreshToken, idempotencyKey: randomUUID() };
     const failed = new AppClient(server.url).mutate("refreshSession", input, TOKENS);

@@ -6,7 +6,7 @@ import { startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startHttpServer } from "../../src/start/http-server.ts";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { aCaseHolder, type CaseHolder, type CaseLender } from "../fixtures/case-holder.ts";
 import { documentedOperations } from "../fixtures/documented-operations.ts";
 import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -36,6 +36,7 @@ beforeAll(async () => {
   const database = await createDatabase({
     url: service.databaseUrl,
     schemas,
+    jobsSchema,
     onStatement: ({ name, text }) => text.includes(SIGNAL) || queries.push(name ?? text),
   });
   await database.jobs.start();

@@ -6,7 +6,7 @@ import { suspendFieldPartner } from "@collections/field-partners";
 import { createDatabase, transaction } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startHttpServer } from "../../src/start/http-server.ts";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { aFieldPartner, signOut, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
@@ -208,7 +208,7 @@ test("an unexpected error leaks no details to the caller", async () => {
 });
 
 test("an unavailable database is answered with 503 and Retry-After", async () => {
-  const database = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas });
+  const database = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas, jobsSchema });
   const server = await startHttpServer({ ...service.app, database });
   const answer = await new AppClient(server.url, accessToken).ask("{ viewer { id } }");
   expect(answer).toMatchObject({ status: 503, errors: [{ extensions: { code: "INTERNAL" } }] });

@@ -5,7 +5,7 @@ import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
 import { createWatchedLinks, type OwnLinkKey, READ_EVERY_MS } from "../../src/graphql/plumbing/watched-links.ts";
 import { startHttpServer } from "../../src/start/http-server.ts";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import {
   aFieldPartner,
   aLender,
@@ -50,6 +50,7 @@ beforeAll(async () => {
   const database = await createDatabase({
     url: service.databaseUrl,
     schemas,
+    jobsSchema,
     onStatement: ({ name, text }) => queries.push((name ?? text).replace(/-on-cluster$/, "")),
   });
   const server = await startHttpServer({ ...service.app, database });

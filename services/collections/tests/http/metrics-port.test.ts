@@ -3,12 +3,12 @@ import type { AddressInfo } from "node:net";
 import { migrate } from "@collections/database";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { expect, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { runService, type ServiceProcess, type Settings, startProcess } from "../fixtures/processes.ts";
 
 async function settingsWithDatabase(settings: Settings = {}): Promise<Settings> {
   const { url } = await testDatabase("service", async (at) => {
-    await migrate({ url: at, schemas, jobs: true });
+    await migrate({ url: at, schemas, jobsSchema, jobs: true });
   });
   return { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl(url), ...settings };
 }

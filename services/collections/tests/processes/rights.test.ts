@@ -141,7 +141,7 @@ describe("a database role that owns nothing", () => {
 
   test("makes commands exit with 2 if the tables of pg-boss are of an earlier version", async () => {
     await owner.query("update pgboss.version set version = version - 1");
-    const stderr = expect.stringContaining("it lacks pg-boss.") as string;
+    const stderr = expect.stringContaining("it lacks pg-boss in the schema pgboss.") as string;
     expect(await cli("lender", "list")).toMatchObject({ code: 2, stderr });
     await owner.query("update pgboss.version set version = version + 1");
   });

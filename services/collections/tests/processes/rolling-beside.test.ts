@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Client } from "pg";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { STORIES, tell } from "./fixtures/rolling-stories.ts";
 import {
@@ -58,7 +58,7 @@ beforeAll(async () => {
   const database = await emptyDatabase();
   url = directUrl(database.url);
   runtimeUrl = asRole(database.url, role);
-  await migrate({ url, runtimeUrl, schemas: laterSchemas, jobs: true });
+  await migrate({ url, runtimeUrl, schemas: laterSchemas, jobsSchema, jobs: true });
   owner = new Client({ connectionString: url });
   await owner.connect();
   afterFile(() => owner.end());

@@ -3,7 +3,7 @@ import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { schemas } from "../../src/schemas.ts";
+import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import {
   aLoan,
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const runtime = new URL(url);
   [runtime.username, runtime.password] = [role, "boss"];
   runtimeUrl = runtime.href;
-  await migrate({ url: ownerUrl, runtimeUrl, schemas, jobs: true });
+  await migrate({ url: ownerUrl, runtimeUrl, schemas, jobsSchema, jobs: true });
   owner = new Client({ connectionString: ownerUrl });
   await owner.connect();
   afterFile(() => owner.end());

@@ -7,7 +7,9 @@ import { type Registry } from "../registry/registry.ts";
 /** For tests: the catalog and the URL of a database with all our tables. */
 export async function migratedCatalog({ schemas }: Registry): Promise<{ catalog: Catalog; url: string }> {
   const { url } = await testDatabase("citus", async (url) => {
-    await migrate({ url, schemas: schemas.map((schema) => ({ ...schema, entities: [] })), jobs: true });
+    // The registered statements about jobs name this schema.
+    const jobsSchema = "pgboss";
+    await migrate({ url, schemas: schemas.map((schema) => ({ ...schema, entities: [] })), jobs: true, jobsSchema });
   });
   const client = new Client({ connectionString: directUrl(url) });
   await client.connect();

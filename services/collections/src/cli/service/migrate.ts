@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { readConfig } from "../../settings/config.ts";
 import { essentials } from "../../settings/local-data.ts";
 import { checkGivenMasterKey, givenMasterKeyCheck } from "../../settings/master-key.ts";
-import { schemas } from "../../schemas.ts";
+import { jobsSchema, schemas } from "../../schemas.ts";
 import { Refusal } from "../terminal/refusal.ts";
 import { tell } from "../terminal/terminal.ts";
 import { answer } from "../terminal/with-database.ts";
@@ -43,11 +43,11 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
       await checkKey?.(read);
       if (distributes) await checkCluster(read, addresses);
     };
-    const { applied, unknown } = await migrate({ ...addresses, schemas, jobs: true, onWait: tell, check });
+    const { applied, unknown } = await migrate({ ...addresses, schemas, jobsSchema, jobs: true, onWait: tell, check });
     await checkGivenMasterKey(config, given);
     const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;
     if (!distributes) return answer({ applied, unknown }, migrated);
-    const distribution = await distribute({ ...addresses, schemas, dryRun, onWait: tell });
+    const distribution = await distribute({ ...addresses, schemas, jobsSchema, dryRun, onWait: tell });
     const { citus = null, statements } = distribution;
     answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${distributedText(distribution, dryRun)}`);
   } finally {

@@ -7,7 +7,7 @@ import { type Config, readConfig } from "../../settings/config.ts";
 import { type Essentials, essentials } from "../../settings/local-data.ts";
 import { machineTimeZone } from "./local-time.ts";
 import { masterKeyCheck, masterKeysOf } from "../../settings/master-key.ts";
-import { schemas } from "../../schemas.ts";
+import { jobsSchema, schemas } from "../../schemas.ts";
 import { migrateMarked } from "../../settings/unmarked-poolers.ts";
 import { whileMigrating } from "../../settings/while-migrating.ts";
 import { notFound } from "./refusal.ts";
@@ -36,7 +36,7 @@ export async function withDatabase<T>(
     const check = acceptsWrongKey ? {} : masterKeyCheck(config, given);
     const database = await whileMigrating(
       () => openedDatabase(given),
-      migrateMarked(given, { schemas, jobs: true, onWait: tell, ...check }),
+      migrateMarked(given, { schemas, jobs: true, jobsSchema, onWait: tell, ...check }),
     );
     const masterKeys = masterKeysOf(config, given);
     const [vault, anchorKeys] = [createVault(masterKeys), createAnchorKeys(masterKeys)];
@@ -52,7 +52,7 @@ export async function withDatabase<T>(
 }
 
 function openedDatabase({ databaseUrl: url, databaseDirectUrl: directUrl }: Essentials): Promise<Database> {
-  return createDatabase({ url, directUrl, schemas, poolMax: 2, applicationName: "collections-cli" });
+  return createDatabase({ url, directUrl, schemas, jobsSchema, poolMax: 2, applicationName: "collections-cli" });
 }
 
 /** Prints the answer of a command: one JSON document with `--json`, else the text. */
