@@ -4,6 +4,14 @@ export { remedyFor, type SignatureCause, SIGNATURE_CAUSES } from "./diagnosis/di
 export { MAX_BYTES_READ, MAX_SIGNATURES_TRIED } from "./diagnosis/diagnose-search.ts";
 export { type SecretsToTry } from "./diagnosis/diagnose-secret.ts";
 export { HEADERS } from "./headers.ts";
+export {
+  type ReceivedWebhook,
+  type VerifiedWebhook,
+  verifyWebhook,
+  type WebhookFault,
+  WebhookNotVerifiedError,
+  type WebhookVerification,
+} from "./received-webhook.ts";
 export { readRequestTarget, type RequestTarget } from "./request-target.ts";
 export {
   beginVerification,

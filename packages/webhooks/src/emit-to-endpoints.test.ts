@@ -78,7 +78,8 @@ test("emit does not write an event that no endpoint receives, and accepts a tena
   expect(heard).toMatchObject({ sequence: null, endpoints: [named("crm", 1n)] });
   expect(await deliveryTotals(em(), tenantId)).toMatchObject({ published: 0, waiting: 0 });
   expect(await deliveryTotals(em(), { tenantId, endpoint: "crm" })).toMatchObject({ published: 1, waiting: 1 });
-  await expect(emitAll([anEvent(newId())])).rejects.toThrow(EndpointNotFoundError);
+  const strict = emitAll([anEvent(newId())], { withoutEndpoint: "throw" });
+  await expect(strict).rejects.toThrow(EndpointNotFoundError);
 });
 
 test("emit rejects a body that is not JSON, even if no endpoint receives the event", async () => {

@@ -1,5 +1,5 @@
 import { isOnCluster, newId, query, send, type SendOptions, signal, statement, type Tx } from "@collections/database";
-import { EndpointNotFoundError, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
+import { EndpointNotFoundError, isRegistered, unnamedKey, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 import { contains, holdSubscriptions, type SubscriptionRow } from "./endpoint/subscription.ts";
 import {
   columnsOf,
@@ -14,28 +14,39 @@ import {
 import { bodyOf, checkBody, type CheckedEvent, type EmitResult, InvalidEventError, quote } from "./event-input.ts";
 import { lastSequences } from "./insight/verification.ts";
 import { deliveryTable } from "./storage/delivery.ts";
+import { sendWithoutEndpoint } from "./storage/event-without-endpoint.ts";
 
 /**
  * Numbers the events for each endpoint that receives them, and writes a copy for each of these endpoints. Until the
  * transaction ends, the streams are locked against other calls.
  */
-export async function emitToEndpoints(tx: Tx, events: readonly CheckedEvent[]): Promise<EmitResult[]> {
-  const targets = await targetsOf(tx, events);
+export async function emitToEndpoints(
+  tx: Tx,
+  events: readonly CheckedEvent[],
+  withoutEndpoint: "store" | "throw",
+): Promise<EmitResult[]> {
+  const targets = await targetsOf(tx, events, withoutEndpoint);
   const written = new Map<Target, EventCopy[]>();
   const results = events.map((event, index): EmitResult => {
     const eventId = event.eventId ?? newId();
     if (typeof event.body === "string") checkBody(event.body, index, { isParsed: true });
-    const endpoints = targets.get(event.tenantId)!.filter((target) => receives(target, event));
-    const copies = endpoints.map((target) => copyFor(target, event, eventId, index));
-    for (const [at, target] of endpoints.entries()) {
+    const receivers = targets.get(event.tenantId)!.filter((target) => receives(target, event));
+    const copies = receivers.map((target) => {
+      const copy = copyFor(target, event, eventId, index);
       const own = written.get(target) ?? [];
       written.set(target, own);
-      own.push(copies[at]!);
-    }
-    const names = endpoints.map(({ name }, at) => ({ name, sequence: copies[at]!.sequence }));
-    return { eventId, sequence: names.find(({ name }) => name === null)?.sequence ?? null, endpoints: names };
+      own.push(copy);
+      return { endpointId: target.endpointId, name: target.name, sequence: copy.sequence };
+    });
+    return {
+      eventId,
+      sequence: copies.find(({ name }) => name === null)?.sequence ?? null,
+      endpoints: copies.flatMap(({ endpointId, name, sequence }) => (endpointId === null ? [] : [{ name, sequence }])),
+    };
   });
-  for (const { address } of written.keys()) signal(tx, WEBHOOKS_CHANNEL, address);
+  for (const { address, endpointId } of written.keys()) {
+    if (endpointId !== null) signal(tx, WEBHOOKS_CHANNEL, address);
+  }
   sendCopies(tx, written, translatorOf(events));
   return results;
 }
@@ -43,7 +54,8 @@ export async function emitToEndpoints(tx: Tx, events: readonly CheckedEvent[]): 
 /** An endpoint of a tenant, to which events are copied. */
 interface Target {
   readonly address: string;
-  readonly endpointId: string;
+  /** Null if the tenant has no endpoint. Its events are then stored without deliveries. */
+  readonly endpointId: string | null;
   readonly name: string | null;
   readonly topics: readonly string[];
   /** The number of the last event of each stream. */
@@ -51,22 +63,30 @@ interface Target {
 }
 
 /** Locks the streams of the events until the transaction ends, and returns the endpoints of each tenant. */
-async function targetsOf(tx: Tx, events: readonly CheckedEvent[]): Promise<ReadonlyMap<string, readonly Target[]>> {
+async function targetsOf(
+  tx: Tx,
+  events: readonly CheckedEvent[],
+  withoutEndpoint: "store" | "throw",
+): Promise<ReadonlyMap<string, readonly Target[]>> {
+  const byTenant = Map.groupBy(events, ({ tenantId }) => tenantId);
+  send(tx, holdUnnamed, [[...byTenant.keys()]]);
   // The lock on a tenant's stream also guards the stream's numbers in the tenant's named endpoints, because only this
   // function writes events of named endpoints. The locks are taken before the last numbers are read, so that these
   // numbers include the events of transactions that held the locks before.
   send(tx, lockStreams, [events.map(({ tenantId }) => tenantId), events.map(({ stream }) => stream)]);
   const targets = new Map<string, readonly Target[]>();
-  for (const [tenantId, own] of Map.groupBy(events, ({ tenantId }) => tenantId)) {
+  for (const [tenantId, own] of byTenant) {
     // The endpoint's id is not cached: the transaction that created the endpoint may be this one, and may be rolled back.
     const [[endpoint], last, subscriptions] = await Promise.all([
       query<{ id: string }>(tx, selectEndpoint, [tenantId]),
       lastSequences(tx, tenantId, streamsOf(own)),
       holdSubscriptions(tx, tenantId),
     ]);
-    if (!endpoint && subscriptions.length === 0) throw new EndpointNotFoundError(tenantId);
+    const hasNone = !endpoint && subscriptions.length === 0;
+    if (hasNone && withoutEndpoint === "throw") throw new EndpointNotFoundError(tenantId);
+    const unnamed = { address: tenantId, endpointId: endpoint?.id ?? null, name: null, topics: ["*"], last };
     targets.set(tenantId, [
-      ...(endpoint ? [{ address: tenantId, endpointId: endpoint.id, name: null, topics: ["*"], last }] : []),
+      ...(endpoint || hasNone ? [unnamed] : []),
       ...(await Promise.all(subscriptions.map((subscription) => targetNamed(tx, subscription, own)))),
     ]);
   }
@@ -120,15 +140,22 @@ function sequenceError(stream: string, index: number, sequence: bigint, next: bi
 
 /** Writes the copies of all endpoints with one query, or on a cluster with two queries for each endpoint. */
 function sendCopies(tx: Tx, written: ReadonlyMap<Target, readonly EventCopy[]>, options: SendOptions): void {
+  const toDeliver = [...written].filter(([{ endpointId }]) => endpointId !== null);
+  for (const [{ address, endpointId }, own] of written) {
+    if (endpointId !== null) continue;
+    const eventIds = own.map(({ eventId }) => eventId);
+    sendEvents(tx, address, own, options);
+    sendWithoutEndpoint(tx, address, eventIds, options);
+  }
   if (isOnCluster(tx)) {
-    for (const [{ address, endpointId }, copies] of written) {
+    for (const [{ address, endpointId }, copies] of toDeliver) {
       sendEvents(tx, address, copies, options);
       sendDeliveries(tx, address, copies, endpointId, options);
     }
     return;
   }
-  const copies = [...written.values()].flat();
-  const endpointIds = [...written].flatMap(([{ endpointId }, own]) => own.map(() => endpointId));
+  const copies = toDeliver.flatMap(([, own]) => own);
+  const endpointIds = toDeliver.flatMap(([{ endpointId }, own]) => own.map(() => endpointId));
   if (copies.length > 0) {
     send(tx, insertCopies, [copies.map(({ lenderId }) => lenderId), ...columnsOf(copies), endpointIds], options);
   }
@@ -159,4 +186,17 @@ const lockStreams = statement(
    ) ordered`,
 );
 
-const selectEndpoint = statement("webhooks.unnamed-endpoint", "select id from webhooks.endpoint where lender_id = $1");
+// `removeEndpoint` waits for these locks, and `emit` for the lock of `removeEndpoint`, so that no event is written for an unnamed
+// endpoint after its waiting events were parked. A lock on the endpoint's row would delay probes and paced attempts.
+const holdUnnamed = statement(
+  "webhooks.hold-unnamed-endpoints",
+  `select pg_advisory_xact_lock_shared(key)
+   from (
+     select distinct ${unnamedKey("k.lender_id")} as key from unnest($1::uuid[]) as k (lender_id) order by key
+   ) ordered`,
+);
+
+const selectEndpoint = statement(
+  "webhooks.unnamed-endpoint",
+  `select e.id from webhooks.endpoint e where e.lender_id = $1 and ${isRegistered("e")}`,
+);

@@ -98,8 +98,8 @@ test.each([
   expect(await countEvents(lenderId)).toBe(2);
 });
 
-test("emit rejects an event of a tenant without an endpoint with EndpointNotFoundError, which names the call to make", async () => {
-  const rejected = emitAll([anEvent(newId())]);
+test("emit with `withoutEndpoint: throw` throws EndpointNotFoundError, which names the call to make", async () => {
+  const rejected = emitAll([anEvent(newId())], { withoutEndpoint: "throw" });
   await expect(rejected).rejects.toThrow(EndpointNotFoundError);
   await expect(rejected).rejects.toThrow("register one with upsertEndpoint(tx, { tenantId, url })");
 });

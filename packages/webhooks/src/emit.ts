@@ -1,6 +1,6 @@
 import { afterCommit, isOnCluster, query, send, signal, statement, type Tx } from "@collections/database";
 import { emitToEndpoints } from "./emit-to-endpoints.ts";
-import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
+import { isRegistered, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 import {
   columnsOf,
   DELIVERY,
@@ -18,6 +18,7 @@ import {
   type EmitResult,
   type EventToEmit,
   InvalidEventError,
+  quote,
 } from "./event-input.ts";
 import { deliveryTable } from "./storage/delivery.ts";
 
@@ -32,6 +33,13 @@ export interface EmitOptions {
    * cluster, a process may take a minute to notice a tenant's first named endpoint.
    */
   readonly trusted?: boolean;
+  /**
+   * What `emit` does with an event of a tenant that has no endpoint. `store`: writes the event without a delivery, numbered for the
+   * unnamed endpoint, so that the tenant's settings cannot fail the host's transaction. After the unnamed endpoint is registered, a
+   * replay sends the event. `throw`: throws EndpointNotFoundError. With `trusted`, a missing endpoint always fails the transaction.
+   * Default: `store`.
+   */
+  readonly withoutEndpoint?: "store" | "throw";
 }
 
 /**
@@ -40,13 +48,15 @@ export interface EmitOptions {
  * locked against other calls, so that their sequences have no gap and no duplicate.
  *
  * Each event is copied to the tenant's unnamed endpoint and to each named endpoint with a topic that contains its kind.
- * All copies have the same id. Each endpoint has its own sequence for each stream. An event that no endpoint receives
- * is not written. A tenant without any endpoint is an error: register one with `url: null` if it has no URL yet.
+ * All copies have the same id. Each endpoint has its own sequence for each stream. An event that no topic of the tenant's named
+ * endpoints contains is not written. An event of a tenant without any endpoint is stored without a delivery, unless
+ * `withoutEndpoint` is `throw`.
  *
  * With `trusted`, `emit` does not wait until the database has written the events. A missing endpoint fails the
  * transaction. If the tenant has an event with the same id from an earlier call, the transaction fails with
  * InvalidEventError, at its next awaited query or at its end.
- * @throws InvalidEventError, ConflictingNamesError and EndpointNotFoundError, before anything is written
+ * @throws InvalidEventError and ConflictingNamesError, and EndpointNotFoundError with `withoutEndpoint: "throw"`, before anything
+ *   is written
  *
  * @example
  * await transaction(database.em(), async (tx) => {
@@ -60,11 +70,14 @@ export interface EmitOptions {
 export async function emit(
   tx: Tx,
   events: readonly EventToEmit[],
-  { trusted = false }: EmitOptions = {},
+  { trusted = false, withoutEndpoint = "store" }: EmitOptions = {},
 ): Promise<EmitResult[]> {
   const checked = checkEvents(events);
+  if (withoutEndpoint !== "store" && withoutEndpoint !== "throw") {
+    throw new TypeError(`withoutEndpoint is ${quote(withoutEndpoint)}; expected "store" or "throw".`);
+  }
   if (checked.length === 0) return [];
-  return trusted ? emitTrusted(tx, checked) : emitToEndpoints(tx, checked);
+  return trusted ? emitTrusted(tx, checked) : emitToEndpoints(tx, checked, withoutEndpoint);
 }
 
 async function emitTrusted(tx: Tx, events: readonly CheckedEvent[]): Promise<EmitResult[]> {
@@ -115,7 +128,7 @@ async function onlyEndpoint(tx: Tx, tenantId: string): Promise<string | null> {
   return endpoint.id;
 }
 
-// If the tenant has no endpoint, or has named endpoints, the left join returns a null id, and the INSERT fails with a
+// If the tenant has no unnamed endpoint, or has named endpoints, the left join returns a null id, and the INSERT fails with a
 // NOT NULL violation. An inner join would write an event without a delivery.
 const insertEvents = statement(
   "webhooks.emit-of-many",
@@ -128,10 +141,11 @@ const insertEvents = statement(
    )
    insert into ${deliveryTable.name} (${deliveryTable.columnList(DELIVERY)})
    select i.lender_id, i.id, e.id, i.loan, i.sequence, i.kind, 'waiting'
-   from input i left join webhooks.endpoint e on e.lender_id = i.lender_id and not e.has_named`,
+   from input i left join webhooks.endpoint e on e.lender_id = i.lender_id and not e.has_named
+     and ${isRegistered("e")}`,
 );
 
 const selectOnlyEndpoint = statement(
   "webhooks.endpoint-to-emit-to",
-  "select id from webhooks.endpoint where lender_id = $1 and not has_named",
+  `select e.id from webhooks.endpoint e where e.lender_id = $1 and not e.has_named and ${isRegistered("e")}`,
 );

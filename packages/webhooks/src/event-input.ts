@@ -36,9 +36,9 @@ export interface EmittedEvent {
 /** The result of emitting an event. All its copies have the same id. */
 export interface EmitResult {
   readonly eventId: string;
-  /** The number in the tenant's unnamed endpoint. Null if the tenant has none. */
+  /** The number in the tenant's unnamed endpoint. Null if the tenant has only named endpoints. */
   readonly sequence: bigint | null;
-  /** The endpoints that receive the event, the unnamed one first. Empty if no endpoint receives the event's kind. */
+  /** The endpoints that receive the event, the unnamed one first. Empty if the tenant has no endpoint for the event's kind. */
   readonly endpoints: readonly { readonly name: string | null; readonly sequence: bigint }[];
 }
 

@@ -1,3 +1,11 @@
+export {
+  type ReceivedWebhook,
+  type VerifiedWebhook,
+  verifyWebhook,
+  type WebhookFault,
+  WebhookNotVerifiedError,
+  type WebhookVerification,
+} from "@collections/signing";
 export { type AlertCause, type AlertFacts, type AlertJob, alertQueue } from "./endpoint/alert.ts";
 export {
   type AttemptErrorCode,
@@ -51,6 +59,11 @@ export { type EndpointHealth, endpointHealth } from "./endpoint/endpoint-health.
 export { changeEndpoint, registerEndpoint, removeEndpoint, upsertEndpoint } from "./endpoint/register-endpoint.ts";
 export { type EndpointFault, InvalidEndpointError } from "./endpoint/endpoint-input.ts";
 export { eventsOf, type StreamEvent } from "./storage/event.ts";
+export {
+  type EventsWithoutEndpoint,
+  type EventWithoutEndpoint,
+  listEventsWithoutEndpoint,
+} from "./storage/event-without-endpoint.ts";
 export {
   eventPage,
   eventsAt,

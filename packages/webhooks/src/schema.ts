@@ -5,6 +5,7 @@ import { DeliveryEntity } from "./storage/delivery.ts";
 import { EndpointEntity } from "./endpoint/endpoint.ts";
 import { SubscriptionEntity } from "./endpoint/subscription.ts";
 import { EventEntity } from "./storage/event.ts";
+import { EventWithoutEndpointEntity } from "./storage/event-without-endpoint.ts";
 import { migration0003 } from "./migrations/0003-partitions.ts";
 import { migration0008 } from "./migrations/0008-partitions-on-a-cluster.ts";
 import { ReplayEntity } from "./replay/replay.ts";
@@ -33,6 +34,7 @@ export const webhooksSchema: PackageSchema = {
     EndpointEntity,
     SubscriptionEntity,
     EventEntity,
+    EventWithoutEndpointEntity,
     DeliveryEntity,
     AttemptEntity,
     AlertEntity,
@@ -222,6 +224,19 @@ export const webhooksSchema: PackageSchema = {
       name: "0010-pace",
       // Processes of the previous version do not pace attempts.
       statements: [`alter table webhooks.endpoint add column paced_until timestamptz`],
+    },
+    {
+      name: "0011-without-endpoint",
+      // A process of the previous version writes waiting deliveries for a removed unnamed endpoint. They wait until the endpoint
+      // is registered again.
+      statements: [
+        `alter table webhooks.endpoint add column removed_at timestamptz`,
+        `create table webhooks.event_without_endpoint (
+          lender_id uuid not null,
+          id uuid not null,
+          primary key (lender_id, id)
+        )`,
+      ],
     },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],

@@ -67,6 +67,7 @@ const OPTIONS: Readonly<Record<keyof WebhooksOptions, true>> = {
   userAgent: true,
   standardHeaders: true,
   ladder: true,
+  blockedAttempts: true,
   suspension: true,
   timeoutMs: true,
   leaseBeyondTimeoutMs: true,
@@ -87,6 +88,7 @@ const OPTIONAL_FUNCTIONS = ["sendAlert", "now", "random", "onAttempt", "onProbe"
 const LIMITS = {
   timeoutMs: 1,
   leaseBeyondTimeoutMs: 300,
+  blockedAttempts: 1,
   maxInFlight: 1,
   maxPerEndpoint: 1,
   pollIntervalMs: 1,

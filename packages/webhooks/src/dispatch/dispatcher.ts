@@ -15,6 +15,7 @@ import { createSlots } from "./slots.ts";
 /** With 32 attempts per endpoint, several endpoints that hang at the same time still leave slots for the others. */
 const DEFAULT_MAX_IN_FLIGHT = 512;
 const DEFAULT_MAX_PER_ENDPOINT = 32;
+const DEFAULT_BLOCKED_ATTEMPTS = 2;
 const DEFAULT_POLL_INTERVAL_MS = 1_000;
 /**
  * On a cluster, each poll queries every shard. Signals announce new events and retries, so only a lost signal needs a
@@ -34,6 +35,12 @@ export interface DispatcherOptions extends WebhookBrand {
   readonly signingKeyOf: WebhookSender["signingKeyOf"];
   /** The waits between attempts. Default: the contract's. contract: Retry and suspension */
   readonly ladder?: Ladder;
+  /**
+   * An event is parked after this many attempts if the last of them failed with `BLOCKED_ADDRESS`: the URL leads to an address that
+   * `outbound` does not permit, which seldom changes by itself. 1 parks it at once. Default 2, so that one retry outlives a
+   * mistake in the DNS.
+   */
+  readonly blockedAttempts?: number;
   /** When an endpoint is suspended. Default: the contract's. contract: Retry and suspension */
   readonly suspension?: SuspensionRule;
   /** The time limit of a whole exchange with a callback. Default 10 seconds. */
@@ -175,6 +182,7 @@ function laneMaker(options: DispatcherOptions, log: Log, abort: AbortSignal): (l
     leaseBeyondTimeoutMs: options.leaseBeyondTimeoutMs,
     slots: createSlots(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     ladder: options.ladder ?? parseLadder(DEFAULT_LADDER),
+    blockedAttempts: options.blockedAttempts ?? DEFAULT_BLOCKED_ATTEMPTS,
     suspension,
     random: options.random ?? Math.random,
     maxInFlight: options.maxPerEndpoint ?? DEFAULT_MAX_PER_ENDPOINT,

@@ -29,6 +29,7 @@ export interface LaneOptions {
   readonly leaseBeyondTimeoutMs?: number | undefined;
   readonly slots: Slots;
   readonly ladder: Ladder;
+  readonly blockedAttempts?: number | undefined;
   readonly suspension: SuspensionRule;
   readonly random: () => number;
   /** The highest value of the concurrency limit. The limit starts lower, and rises with the endpoint's answers. */
@@ -222,7 +223,7 @@ export class Lane {
   }
 
   async #attempt(delivery: LeasedDelivery): Promise<void> {
-    const { em, sender, lenderId, abort, ladder, random } = this.#options;
+    const { em, sender, lenderId, abort, ladder, random, blockedAttempts } = this.#options;
     const number = delivery.attempts + 1;
     let result: AttemptResult;
     try {
@@ -249,7 +250,7 @@ export class Lane {
       return;
     }
     this.#concurrency.learn(result);
-    const outcome = outcomeOf(delivery, result, ladder, random);
+    const outcome = outcomeOf(delivery, result, ladder, random, blockedAttempts);
     if (isCharged(outcome)) this.#unwrittenFailures += 1;
     this.#writer.add(outcome);
   }

@@ -14,15 +14,22 @@ export interface Outcome {
   readonly waitMs: number | null;
 }
 
-/** Decides the state of a delivery after an attempt: delivered, retrying or parked. contract: Retry and suspension */
+/**
+ * Decides the state of a delivery after an attempt: delivered, retrying or parked. An attempt at an address that is blocked is
+ * the last one if it is at least the `blockedAttempts`th. contract: Retry and suspension
+ */
 export function outcomeOf(
   delivery: LeasedDelivery,
   result: AttemptResult,
   ladder: Ladder,
   random: () => number,
+  blockedAttempts: number = ladder.length,
 ): Outcome {
   assert.notEqual(result.outcome, "abandoned", "An abandoned attempt must be given back, not recorded.");
   if (result.outcome === "delivered") return { delivery, result, state: "delivered", waitMs: null };
+  if (result.error?.code === "BLOCKED_ADDRESS" && delivery.attempts + 1 >= blockedAttempts) {
+    return { delivery, result, state: "parked", waitMs: null };
+  }
   const failedAt = new Date(result.startedAt.getTime() + result.durationMs);
   const failed = {
     attempts: delivery.attempts + 1,

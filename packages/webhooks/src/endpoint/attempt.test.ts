@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { createOutbound } from "@collections/outbound";
 import { newId, publicId } from "@collections/database";
-import { checkTimestamp, signingKey, verify } from "@collections/signing";
+import { checkTimestamp, signingKey, verify, verifyWebhook, WebhookNotVerifiedError } from "@collections/signing";
 import { Webhook } from "standardwebhooks";
 import { afterAll, describe, expect, test } from "vitest";
 import { type AttemptToMake, makeAttempt, type WebhookBrand, type WebhookSender } from "./attempt.ts";
@@ -103,6 +103,29 @@ describe("the headers of Standard Webhooks", () => {
   test("are not sent unless the host wants them", async () => {
     const { headers } = await received({ keyId: KEY_ID, secret: SECRET }, {});
     expect(Object.keys(headers).filter((name) => name.startsWith("webhook-"))).toEqual([]);
+  });
+});
+
+describe("a receiver that calls verifyWebhook", () => {
+  const OLD = randomBytes(32).toString("hex");
+
+  test.each([
+    ["the own headers", {}, false],
+    ["the own headers with the host's prefix", { headerPrefix: "X-Acme-" }, false],
+    ["the headers of Standard Webhooks", { standardHeaders: true }, true],
+  ])("verifies %s with the old and with the new secret", async (_, brand: WebhookBrand, isIdSigned) => {
+    await using receiver = await openReceiver(undefined, "/hooks?tenant=7");
+    const signingKeyOf = () => ({ keyId: KEY_ID, secret: SECRET, retiring: { keyId: "wk_old", secret: OLD } });
+    const toMake = attemptTo(receiver.url);
+    await makeAttempt({ ...sender, ...brand, signingKeyOf }, toMake);
+    const [request] = receiver.received;
+    for (const secret of [SECRET, OLD]) {
+      const verified = verifyWebhook(request!, { secret, headerPrefix: brand.headerPrefix });
+      expect(verified).toMatchObject({ eventId: publicId("evt", toMake.eventId), isIdSigned });
+    }
+    const forged = { ...request!, body: `${request!.body} ` };
+    const verifyForged = () => verifyWebhook(forged, { secret: [SECRET, OLD], headerPrefix: brand.headerPrefix });
+    expect(verifyForged).toThrow(WebhookNotVerifiedError);
   });
 });
 

@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { addressOf, type EndpointRef } from "./address.ts";
+import { checkTenantId } from "./endpoint-input.ts";
 import { subscriptionsOf } from "./subscription.ts";
 import { type EntityManager, query, statement, tableOf } from "@collections/database";
 
@@ -46,6 +47,8 @@ export const EndpointEntity = defineEntity({
     /** The tenant and the name of a named endpoint. Null for an unnamed endpoint. */
     tenantId: p.uuid().strictNullable(),
     name: p.text().strictNullable(),
+    /** When this unnamed endpoint was removed. Null while it is registered, and for a named endpoint. */
+    removedAt: p.datetime().columnType("timestamptz").strictNullable(),
     /** Whether the tenant of this unnamed endpoint has named endpoints too. */
     hasNamed: p.boolean(),
     createdAt: p.datetime().columnType("timestamptz"),
@@ -57,6 +60,19 @@ export const EndpointEntity = defineEntity({
 export type Endpoint = InferEntity<typeof EndpointEntity>;
 
 export const endpointTable = tableOf(EndpointEntity);
+
+/**
+ * Returns an SQL condition: the endpoint is registered, if it is unnamed. A process of the previous version registers a removed
+ * endpoint again by its URL alone.
+ */
+export function isRegistered(alias: string): string {
+  return `(${alias}.url is not null or ${alias}.removed_at is null)`;
+}
+
+/** Returns SQL for the key of the lock that guards the removal of a tenant's unnamed endpoint. */
+export function unnamedKey(tenantId: string): string {
+  return `hashtextextended('webhooks.unnamed-endpoint/' || ${tenantId}::text, 0)`;
+}
 
 const STATUS = [
   "url",
@@ -103,16 +119,24 @@ export class EndpointNotFoundError extends Error {
   /** The name of the endpoint. Undefined for the unnamed endpoint. */
   readonly endpoint: string | undefined;
 
-  constructor(tenantId: string, endpoint?: string) {
-    super(
-      endpoint === undefined
-        ? `The tenant ${tenantId} has no webhook endpoint; register one with upsertEndpoint(tx, { tenantId, url }). Pass null as url if it has no URL yet.`
-        : `The tenant ${tenantId} has no webhook endpoint "${endpoint}"; register it with upsertEndpoint.`,
-    );
+  /** `named` has the names of the tenant's endpoints, if it has only named ones. */
+  constructor(tenantId: string, endpoint?: string, named: readonly string[] = []) {
+    super(notFoundText(tenantId, endpoint, named));
     this.tenantId = tenantId;
     this.lenderId = tenantId;
     this.endpoint = endpoint;
   }
+}
+
+function notFoundText(tenantId: string, endpoint: string | undefined, named: readonly string[]): string {
+  if (endpoint !== undefined) {
+    return `The tenant ${tenantId} has no webhook endpoint "${endpoint}"; register it with upsertEndpoint.`;
+  }
+  if (named.length > 0) {
+    const names = named.map((name) => JSON.stringify(name)).join(", ");
+    return `The tenant ${tenantId} has no unnamed webhook endpoint, only ${names}; pass { tenantId, endpoint: ${JSON.stringify(named[0])} }.`;
+  }
+  return `The tenant ${tenantId} has no webhook endpoint; register one with upsertEndpoint(tx, { tenantId, url }). Pass null as url if it has no URL yet.`;
 }
 
 /**
@@ -150,6 +174,29 @@ export async function listEndpoints(em: EntityManager, tenantId: string): Promis
   return listed;
 }
 
+/** The value of `endpoint` that stands for all endpoints of a tenant. No endpoint can have it as its name. */
+export const ALL_ENDPOINTS = "*";
+
+/** Returns the addresses of a tenant's unnamed endpoint, registered or not, and of its named endpoints. */
+export async function addressesOfTenant(em: EntityManager, tenantId: string): Promise<string[]> {
+  checkTenantId(tenantId);
+  return [tenantId, ...(await subscriptionsOf(em, tenantId)).map(({ id }) => id)];
+}
+
+/** Returns the names of a tenant's endpoints if it has only named ones, and undefined otherwise. */
+export async function namesIfOnlyNamed(em: EntityManager, tenantId: string): Promise<readonly string[] | undefined> {
+  const rows = await query<{ name: string }>(em, selectOnlyNamed, [tenantId]);
+  return rows.length === 0 ? undefined : rows.map(({ name }) => name);
+}
+
+const selectOnlyNamed = statement(
+  "webhooks.only-named-endpoints",
+  `select s.name from webhooks.subscription s
+   where s.lender_id = $1
+     and not exists (select 1 from webhooks.endpoint e where e.lender_id = $1 and ${isRegistered("e")})
+   order by s.name`,
+);
+
 /** The query of an endpoint with its backlog; $1 is the endpoint's address. */
 export const ENDPOINT_STATUS = `select ${endpointTable.selectList("e", STATUS)},
      ((select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'waiting')
@@ -158,6 +205,6 @@ export const ENDPOINT_STATUS = `select ${endpointTable.selectList("e", STATUS)},
      (select count(*)::int from webhooks.delivery d
        where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'parked') as parked
    from webhooks.endpoint e
-   where e.lender_id = $1`;
+   where e.lender_id = $1 and ${isRegistered("e")}`;
 
 const selectEndpoint = statement("webhooks.endpoint-status", ENDPOINT_STATUS);

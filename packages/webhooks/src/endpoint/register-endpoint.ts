@@ -1,6 +1,14 @@
 import { newId, query, send, signal, statement, type Tx } from "@collections/database";
 import { addressOfNamed } from "./address.ts";
-import { type Endpoint, EndpointNotFoundError, endpointTable, WEBHOOKS_CHANNEL } from "./endpoint.ts";
+import {
+  type Endpoint,
+  EndpointNotFoundError,
+  endpointTable,
+  isRegistered,
+  namesIfOnlyNamed,
+  unnamedKey,
+  WEBHOOKS_CHANNEL,
+} from "./endpoint.ts";
 import { checkEndpoint, checkTopics, InvalidEndpointError } from "./endpoint-input.ts";
 import { type OfTenant, tenantIdOf } from "./old-names.ts";
 
@@ -54,7 +62,8 @@ export async function changeEndpoint(tx: Tx, endpoint: NamedEndpointToRegister):
     const changed = await query(tx, changeTopics, [tenantId, row.lenderId, topics ?? null]);
     if (changed.length === 0) throw new EndpointNotFoundError(tenantId, name);
   }
-  if (!(await hasChanged(tx, row))) throw new EndpointNotFoundError(tenantId, name);
+  if (await hasChanged(tx, row, { evenRemoved: false })) return;
+  throw new EndpointNotFoundError(tenantId, name, await namesIfOnlyNamed(tx, tenantId));
 }
 
 /**
@@ -72,38 +81,55 @@ export async function changeEndpoint(tx: Tx, endpoint: NamedEndpointToRegister):
 export async function upsertEndpoint(tx: Tx, endpoint: NamedEndpointToRegister): Promise<void> {
   const row = checked(endpoint);
   if (row.name !== undefined) await upsertNamed(tx, { ...row, name: row.name });
-  else if (!(await hasChanged(tx, row))) {
+  else if (!(await hasChanged(tx, row, { evenRemoved: true }))) {
     send(tx, lockEndpoints, [row.tenantId]);
     await query(tx, insertIfNone, endpointTable.values({ ...row, id: newId() }, REGISTERED));
     send(tx, noteNamed, [row.tenantId]);
     // If another transaction has just created the endpoint, the insert waited for it and did nothing.
-    await hasChanged(tx, row);
+    await hasChanged(tx, row, { evenRemoved: true });
   }
 }
 
 /**
- * Removes a named endpoint: it receives no further events. Its waiting events are parked, and its replays are cancelled. If
- * an endpoint with this name is registered again, a replay sends the parked events. An attempt that is under way still
- * records its result; if it fails, its event waits until the name is registered again. Returns false if there is no such
- * endpoint.
+ * Removes an endpoint: it receives no further events. `name: null` removes the unnamed endpoint. The waiting events are parked,
+ * and the endpoint's replays are cancelled. If the endpoint is registered again with `upsertEndpoint`, a replay sends the parked
+ * events, and the numbers of new events continue. An attempt that is under way still records its result; if it fails, its event
+ * waits until the endpoint is registered again. Returns false if there is no such endpoint.
  * @throws InvalidEndpointError
  *
  * @example
  * const wasRegistered = await transaction(em, (tx) => removeEndpoint(tx, { tenantId, name: "crm" }));
+ * for (const { name } of await listEndpoints(em, tenantId)) {
+ *   await transaction(em, (tx) => removeEndpoint(tx, { tenantId, name }));
+ * }
  */
 export async function removeEndpoint(
   tx: Tx,
-  { tenantId, name }: { readonly tenantId: string; readonly name: string },
+  { tenantId: givenId, name }: { readonly tenantId: string; readonly name: string | null },
 ): Promise<boolean> {
+  checkEndpoint({ tenantId: givenId, url: null });
+  const tenantId = givenId.toLowerCase();
+  const [removed] = name === null ? await removeUnnamed(tx, tenantId) : await removeNamed(tx, tenantId, name);
+  if (removed === undefined) return false;
+  const { lenderId, id } = removed;
+  await query(tx, parkWaiting, [lenderId, id]);
+  await query(tx, cancelReplays, [lenderId]);
+  return true;
+}
+
+async function removeUnnamed(tx: Tx, tenantId: string): Promise<Pick<Endpoint, "lenderId" | "id">[]> {
+  await query(tx, lockUnnamed, [tenantId]);
+  return query(tx, markRemoved, [tenantId]);
+}
+
+async function removeNamed(tx: Tx, tenantId: string, name: string): Promise<Pick<Endpoint, "lenderId" | "id">[]> {
   const lenderId = addressOfNamed(tenantId, name);
   await query(tx, lockEndpoints, [tenantId]);
   const removed = await query(tx, unsubscribe, [tenantId, lenderId]);
-  if (removed.length === 0) return false;
-  await query(tx, updateUrl, [lenderId, null]);
-  await query(tx, parkWaiting, [lenderId]);
-  await query(tx, cancelReplays, [lenderId]);
+  if (removed.length === 0) return [];
+  await query(tx, updateUrl, [lenderId, null, true]);
   send(tx, noteNamed, [tenantId]);
-  return true;
+  return [{ lenderId, id: lenderId }];
 }
 
 /** An endpoint whose fields are valid. `lenderId` is its address. */
@@ -127,15 +153,20 @@ function checked(endpoint: NamedEndpointToRegister): CheckedEndpoint {
 async function upsertNamed(tx: Tx, row: CheckedEndpoint & { readonly name: string }): Promise<void> {
   const { lenderId, tenantId, name, topics } = row;
   await query(tx, lockEndpoints, [tenantId]);
-  if (!(await hasChanged(tx, row))) {
+  if (!(await hasChanged(tx, row, { evenRemoved: true }))) {
     await query(tx, insertNamed, endpointTable.values({ ...row, id: lenderId }, REGISTERED_NAMED));
   }
   await query(tx, subscribe, [tenantId, lenderId, name, topics ?? null]);
   send(tx, noteNamed, [tenantId]);
 }
 
-async function hasChanged(tx: Tx, { lenderId, url }: Pick<Endpoint, "lenderId" | "url">): Promise<boolean> {
-  const changed = await query(tx, updateUrl, [lenderId, url]);
+/** Sets the URL of an endpoint, and with `evenRemoved` registers a removed unnamed endpoint again. */
+async function hasChanged(
+  tx: Tx,
+  { lenderId, url }: Pick<Endpoint, "lenderId" | "url">,
+  { evenRemoved }: { readonly evenRemoved: boolean },
+): Promise<boolean> {
+  const changed = await query(tx, updateUrl, [lenderId, url, evenRemoved]);
   if (changed.length > 0) signal(tx, WEBHOOKS_CHANNEL, lenderId);
   return changed.length > 0;
 }
@@ -148,6 +179,20 @@ const REGISTERED_NAMED = [...REGISTERED, "tenantId", "name"] as const;
 const lockEndpoints = statement(
   "webhooks.lock-endpoints",
   `select pg_advisory_xact_lock(hashtextextended('webhooks.endpoints/' || $1::uuid::text, 0))`,
+);
+
+// Waits for the `emit` calls that have read the endpoint, see "webhooks.hold-unnamed-endpoints".
+const lockUnnamed = statement(
+  "webhooks.lock-unnamed-endpoint",
+  `select pg_advisory_xact_lock(${unnamedKey("$1::uuid")})`,
+);
+
+const markRemoved = statement(
+  "webhooks.remove-unnamed-endpoint",
+  `update webhooks.endpoint e
+   set url = null, removed_at = now(), updated_at = now(), consecutive_failures = 0, failing_since = null
+   where e.lender_id = $1 and ${isRegistered("e")}
+   returning e.lender_id as "lenderId", e.id`,
 );
 
 // Records in `has_named` whether the tenant has named endpoints. `emit` with the option `trusted` reads this column
@@ -189,10 +234,10 @@ const unsubscribe = statement(
 const parkWaiting = statement(
   "webhooks.park-waiting",
   `with undelivered as materialized (
-     (select d.id from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = $1 and d.state = 'waiting'
+     (select d.id from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'waiting'
       order by d.loan, d.sequence)
      union all
-     (select d.id from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = $1 and d.state = 'retrying'
+     (select d.id from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'retrying'
       order by d.loan, d.sequence)
    )
    update webhooks.delivery d set state = 'parked', next_attempt_at = null, settled_at = now()
@@ -222,11 +267,11 @@ const updateUrl = statement(
   "webhooks.change-endpoint",
   `with clock as materialized (select now() as now)
    update webhooks.endpoint e
-   set url = $2, updated_at = clock.now,
+   set url = $2, updated_at = clock.now, removed_at = null,
        consecutive_failures = case when e.url is distinct from $2 then 0 else e.consecutive_failures end,
        failing_since = case when e.url is distinct from $2 then null else e.failing_since end,
        next_probe_at = case when e.url is distinct from $2 and e.state = 'suspended' then clock.now else e.next_probe_at end
    from clock
-   where e.lender_id = $1
+   where e.lender_id = $1 and ($3::boolean or ${isRegistered("e")})
    returning e.id`,
 );

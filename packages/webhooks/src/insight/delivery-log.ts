@@ -4,7 +4,7 @@ import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { type Attempt, attemptTable, LOGGED } from "../storage/attempt-log.ts";
 import { type Delivery, DeliveryEntity, type DeliveryState } from "../storage/delivery.ts";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
-import { EndpointEntity } from "../endpoint/endpoint.ts";
+import { addressesOfTenant, ALL_ENDPOINTS, EndpointEntity, namesIfOnlyNamed } from "../endpoint/endpoint.ts";
 import { type StreamNames, streamNames, streamOf, tenantIdOf } from "../endpoint/old-names.ts";
 import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { EventEntity } from "../storage/event.ts";
@@ -52,7 +52,7 @@ export interface DeliveryFilter {
    * endpoint.
    */
   readonly tenantId?: string;
-  /** The name of an endpoint. It needs `tenantId`. */
+  /** The name of an endpoint, or `*` for all endpoints of the tenant. It needs `tenantId`. */
   readonly endpoint?: string | null;
   /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId?: string;
@@ -76,6 +76,11 @@ export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
   /** The cursor of the next page. Null on the last page. */
   readonly nextCursor: string | null;
+  /**
+   * The names of the tenant's endpoints, if the list is of its unnamed endpoint, is empty, and the tenant has only named ones.
+   * Absent otherwise.
+   */
+  readonly onlyNamed?: readonly string[];
 }
 
 /**
@@ -84,6 +89,7 @@ export interface DeliveryPage {
  * @example
  * const { deliveries, nextCursor } = await listDeliveries(em, { tenantId, states: ["parked"], limit: 20 }, now);
  * const older = nextCursor && (await listDeliveries(em, { tenantId, states: ["parked"], cursor: nextCursor }, now));
+ * const ofAllEndpoints = await listDeliveries(em, { tenantId, endpoint: "*" }, now);
  */
 export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<DeliveryPage> {
   const limit = filter.limit ?? DEFAULT_LIMIT;
@@ -99,7 +105,15 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
   const deliveries = await Promise.all(
     page.map(async (row) => summaryOf(await recipientOf(em, row.lenderId), row, now)),
   );
-  return { deliveries, nextCursor: last?.id ?? null };
+  const onlyNamed = deliveries.length === 0 ? await onlyNamedIn(em, filter) : undefined;
+  return { deliveries, nextCursor: last?.id ?? null, ...(onlyNamed && { onlyNamed }) };
+}
+
+/** Returns the names of the tenant's endpoints, if the filter is for its unnamed endpoint and it has only named ones. */
+function onlyNamedIn(em: EntityManager, filter: DeliveryFilter): Promise<readonly string[] | undefined> | undefined {
+  const tenantId = tenantIdOf(filter);
+  const isNamed = filter.endpoint !== undefined && filter.endpoint !== null;
+  return tenantId === undefined || isNamed || filter.cursor !== undefined ? undefined : namesIfOnlyNamed(em, tenantId);
 }
 
 /** Returns the copies of an event that are not on the page. The cursor of the next page would skip them. */
@@ -164,22 +178,24 @@ export async function deliveryOfEvent(
 
 async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
   const { kind, states, since, cursor } = filter;
-  const [lenderId, loan] = [addressIn(filter), streamOf(filter)];
+  const [addresses, loan] = [await addressesIn(em, filter), streamOf(filter)];
   const conditions: FilterQuery<Delivery>[] = [];
-  if (lenderId !== undefined) conditions.push(await endpointCondition(em, lenderId, states));
+  if (addresses?.length === 1) conditions.push(await endpointCondition(em, addresses[0]!, states));
+  else if (addresses !== undefined) conditions.push({ lenderId: { $in: addresses } });
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
   if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
   // Finds the deliveries of a stream by the ids of its events, because only events have an index by stream.
-  if (loan !== undefined) conditions.push({ id: { $in: await idsOfStream(em, lenderId, loan) } });
+  if (loan !== undefined) conditions.push({ id: { $in: await idsOfStream(em, addresses, loan) } });
   return conditions;
 }
 
-/** Returns the address of the endpoint that a filter names, or undefined if it names none. */
-function addressIn(filter: DeliveryFilter): string | undefined {
+/** Returns the addresses of the endpoints that a filter names, or undefined if it names none. */
+async function addressesIn(em: EntityManager, filter: DeliveryFilter): Promise<string[] | undefined> {
   const [tenantId, { endpoint }] = [tenantIdOf(filter), filter];
-  if (tenantId !== undefined) return addressOf({ tenantId, endpoint });
+  if (tenantId !== undefined && endpoint === ALL_ENDPOINTS) return addressesOfTenant(em, tenantId);
+  if (tenantId !== undefined) return [addressOf({ tenantId, endpoint })];
   if (endpoint === undefined || endpoint === null) return undefined;
   throw new TypeError("The filter has endpoint but no tenantId. A name belongs to one tenant: pass tenantId too.");
 }
@@ -204,11 +220,19 @@ function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> 
   return { state };
 }
 
-async function idsOfStream(em: EntityManager, lenderId: string | undefined, stream: string): Promise<string[]> {
-  if (lenderId === undefined)
+async function idsOfStream(
+  em: EntityManager,
+  addresses: readonly string[] | undefined,
+  stream: string,
+): Promise<string[]> {
+  if (addresses === undefined)
     throw new TypeError("The filter has stream but no tenantId. A stream belongs to one tenant: pass tenantId too.");
-  const rows = await query<{ id: string }>(em, selectIdsOfStream, [lenderId, stream]);
-  return rows.map(({ id }) => id);
+  const ids = new Set<string>();
+  for (const address of addresses) {
+    const rows = await query<{ id: string }>(em, selectIdsOfStream, [address, stream]);
+    for (const { id } of rows) ids.add(id);
+  }
+  return [...ids];
 }
 
 /** Returns a delivery to a recipient as tenants and operators see it. */

@@ -104,7 +104,7 @@ export const selectEndpoints = statement(
   "webhooks.doctor-endpoints",
   `select e.id as "endpointId", ${endpointTable.selectList("e", ENDPOINT)}
    from webhooks.endpoint e
-   where $1::uuid is null or e.lender_id = $1
+   where $1::uuid[] is null or e.lender_id = any ($1)
    order by e.lender_id`,
 );
 
@@ -148,12 +148,14 @@ export const findOverdueRetries = statement(
    where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'retrying' and (d.next_attempt_at is null or d.next_attempt_at < ${LONG_AGO})`,
 );
 
-// Retention deletes a delivery before its event. So only events that retention keeps must have a delivery.
+// Retention deletes a delivery before its event. So only events that retention keeps must have a delivery, unless their tenant had
+// no endpoint.
 export const findEventsWithoutDelivery = statement(
   "webhooks.doctor-events-alone",
   `select ${COUNT_AND_FIRST} from webhooks.event d
    where d.lender_id = $1 and d.id >= $2
-     and not exists (select from webhooks.delivery x where x.lender_id = $1 and x.id = d.id)`,
+     and not exists (select from webhooks.delivery x where x.lender_id = $1 and x.id = d.id)
+     and not exists (select from webhooks.event_without_endpoint w where w.lender_id = $1 and w.id = d.id)`,
 );
 
 export const findDeliveriesWithoutEvent = statement(

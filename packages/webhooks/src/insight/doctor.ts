@@ -1,7 +1,7 @@
-import { type EntityManager, query, readSnapshot, statement } from "@collections/database";
+import { type EntityManager, query, readSnapshot, statement, type Tx } from "@collections/database";
 import { diagnoseEndpoint, diagnosePartitions, type WebhookProblem } from "./diagnosis.ts";
 import { factsOfEndpoint, selectEndpoints, type EndpointRow } from "./doctor-facts.ts";
-import type { EndpointState } from "../endpoint/endpoint.ts";
+import { addressesOfTenant, ALL_ENDPOINTS, type EndpointState, namesIfOnlyNamed } from "../endpoint/endpoint.ts";
 import { addressOf } from "../endpoint/address.ts";
 import { tenantIdOf } from "../endpoint/old-names.ts";
 import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
@@ -33,13 +33,18 @@ export interface WebhookReport {
   readonly lenders: readonly TenantWebhooks[];
   /** The problems, in the order of the endpoints. Problems that belong to no tenant come last. */
   readonly problems: readonly WebhookProblem[];
+  /**
+   * The names of the tenant's endpoints, if the check is of its unnamed endpoint and it has only named ones, which were not
+   * checked. Absent otherwise.
+   */
+  readonly onlyNamed?: readonly string[];
 }
 
 /** Which endpoint to check, and a progress callback. */
 export interface CheckOptions {
   /** The tenant whose endpoint is checked. Default: all endpoints of all tenants, and the partitions. */
   readonly tenantId?: string | undefined;
-  /** The name of the endpoint. Default: the tenant's unnamed endpoint. */
+  /** The name of the endpoint, or `*` for all endpoints of the tenant. Default: the tenant's unnamed endpoint. */
   readonly endpoint?: string | null | undefined;
   /** @deprecated Use `tenantId`. Version 0.2 removes `lenderId`. */
   readonly lenderId?: string | undefined;
@@ -74,9 +79,7 @@ export async function checkWebhooks(em: EntityManager, options: CheckOptions = {
     await holdEvents(tx);
     await query(tx, allowLongStatements, [String(LONG_QUERY_MS)]);
     const [clock] = await query<{ now: Date }>(tx, selectNow, []);
-    const endpoints = await query<EndpointRow>(tx, selectEndpoints, [
-      tenantId === undefined ? null : addressOf({ tenantId, endpoint: name }),
-    ]);
+    const endpoints = await query<EndpointRow>(tx, selectEndpoints, [await addressesToCheck(tx, tenantId, name)]);
     const tenants: TenantWebhooks[] = [];
     const problems: WebhookProblem[] = [];
     for (const [done, endpoint] of endpoints.entries()) {
@@ -89,8 +92,20 @@ export async function checkWebhooks(em: EntityManager, options: CheckOptions = {
       problems.push(...diagnoseEndpoint(facts, clock!.now, streamNoun));
     }
     if (tenantId === undefined) problems.push(...diagnosePartitions(await partitionStates(tx), clock!.now));
-    return { at: clock!.now, tenants, lenders: tenants, problems };
+    const isUnnamed = tenantId !== undefined && (name === undefined || name === null);
+    const onlyNamed = isUnnamed ? await namesIfOnlyNamed(tx, tenantId) : undefined;
+    return { at: clock!.now, tenants, lenders: tenants, problems, ...(onlyNamed && { onlyNamed }) };
   });
+}
+
+/** Returns the addresses of the endpoints to check, or null for all endpoints of all tenants. */
+async function addressesToCheck(
+  tx: Tx,
+  tenantId: string | undefined,
+  endpoint: string | null | undefined,
+): Promise<string[] | null> {
+  if (tenantId === undefined) return null;
+  return endpoint === ALL_ENDPOINTS ? addressesOfTenant(tx, tenantId) : [addressOf({ tenantId, endpoint })];
 }
 
 const allowLongStatements = statement("webhooks.doctor-allow-long", `select set_config('statement_timeout', $1, true)`);

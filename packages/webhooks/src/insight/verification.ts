@@ -1,5 +1,6 @@
 import { type EntityManager, query, type QueryOptions, statement, type Tx } from "@collections/database";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { addressesOfTenant, ALL_ENDPOINTS, namesIfOnlyNamed } from "../endpoint/endpoint.ts";
 import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
 import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 import { eventsKeptFrom } from "./event-pages.ts";
@@ -19,11 +20,19 @@ export interface SequenceProblem extends Recipient, StreamNames {
  * Deleted events are not counted.
  */
 export interface DeliveryTotals {
+  /** The number of events with a delivery. */
   readonly published: number;
   readonly delivered: number;
   readonly waiting: number;
   readonly retrying: number;
   readonly parked: number;
+  /** The number of events that were stored without a delivery, because the tenant had no endpoint. */
+  readonly withoutEndpoint: number;
+  /**
+   * The names of the tenant's endpoints, if the totals are of its unnamed endpoint and it has only named ones. The totals do not
+   * contain their deliveries. Absent otherwise.
+   */
+  readonly onlyNamed?: readonly string[];
 }
 
 /**
@@ -65,23 +74,58 @@ export async function sequenceProblems(
 }
 
 /**
- * Counts the deliveries of one endpoint, or of all endpoints, by state. One query reads all counts, so that they are
- * consistent with each other.
+ * Counts the deliveries of one endpoint, of all endpoints of a tenant (`endpoint: "*"`), or of all endpoints, by state. One query
+ * reads all counts of an endpoint, so that they are consistent with each other.
  *
  * @example
  * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, tenantId);
  * const isComplete = published === delivered + waiting + retrying + parked;
+ * const ofAllEndpoints = await deliveryTotals(em, { tenantId, endpoint: "*" });
  */
 export async function deliveryTotals(
   em: EntityManager,
   recipient?: EndpointRef,
   options: QueryOptions = LONG_READ,
 ): Promise<DeliveryTotals> {
+  if (recipient === undefined) return totalsOf(em, null, options);
+  const { tenantId, endpoint } = typeof recipient === "string" ? { tenantId: recipient } : recipient;
+  if (endpoint === ALL_ENDPOINTS) {
+    let sum = NO_DELIVERIES;
+    for (const address of await addressesOfTenant(em, tenantId)) sum = added(sum, await totalsOf(em, address, options));
+    return sum;
+  }
+  const totals = await totalsOf(em, addressOf(recipient), options);
+  const isUnnamed = endpoint === undefined || endpoint === null;
+  const onlyNamed = isUnnamed && totals.published === 0 ? await namesIfOnlyNamed(em, tenantId) : undefined;
+  return onlyNamed ? { ...totals, onlyNamed } : totals;
+}
+
+async function totalsOf(em: EntityManager, address: string | null, options: QueryOptions): Promise<DeliveryTotals> {
   const keptFrom = await eventsKeptFrom(em);
-  const [totals] = await query<DeliveryTotals>(em, countByState, [addressOrNull(recipient), keptFrom], options);
+  const [totals] = await query<DeliveryTotals>(em, countByState, [address, keptFrom], options);
   // If retention has advanced in the meantime, it may have deleted deliveries of events that were counted. Then count
   // again.
-  return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, recipient, options);
+  return keptFrom === (await eventsKeptFrom(em)) ? totals! : totalsOf(em, address, options);
+}
+
+const NO_DELIVERIES: DeliveryTotals = {
+  published: 0,
+  delivered: 0,
+  waiting: 0,
+  retrying: 0,
+  parked: 0,
+  withoutEndpoint: 0,
+};
+
+function added(one: DeliveryTotals, other: DeliveryTotals): DeliveryTotals {
+  return {
+    published: one.published + other.published,
+    delivered: one.delivered + other.delivered,
+    waiting: one.waiting + other.waiting,
+    retrying: one.retrying + other.retrying,
+    parked: one.parked + other.parked,
+    withoutEndpoint: one.withoutEndpoint + other.withoutEndpoint,
+  };
 }
 
 /**
@@ -147,16 +191,20 @@ const selectProblems = statement(
    order by "lenderId", loan, found`,
 );
 
+const WITHOUT_ENDPOINT = `(select count(*) from webhooks.event_without_endpoint
+         where id >= $2 and ($1::uuid is null or lender_id = $1))`;
+
 // Retention deletes deliveries before their events. So an event below the limit of retention counts only if its
 // delivery still exists.
 const countByState = statement(
   "webhooks.delivery-totals",
   `select (
        (select count(*) from webhooks.event where id >= $2 and ($1::uuid is null or lender_id = $1))
+       - ${WITHOUT_ENDPOINT}
        + (select count(*)
           from webhooks.delivery d join webhooks.event e on e.lender_id = d.lender_id and e.id = d.id
           where d.id < $2 and e.id < $2 and ($1::uuid is null or d.lender_id = $1))
-     )::int as published, states.*
+     )::int as published, ${WITHOUT_ENDPOINT}::int as "withoutEndpoint", states.*
    from (
      select count(*) filter (where state = 'delivered')::int as delivered,
        count(*) filter (where state = 'waiting')::int as waiting,

@@ -2,6 +2,7 @@ import { query, signal, statement, type Tx } from "@collections/database";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import type { StoredState } from "../storage/delivery.ts";
 import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
+import { parkOneWithoutEndpoint } from "./park-without-endpoint.ts";
 import { recordReplayRequest } from "./replay-request.ts";
 
 interface LockedDelivery {
@@ -13,7 +14,7 @@ interface LockedDelivery {
 
 /**
  * Sends one event again, with the same id, bytes and sequence. An event that was delivered or parked starts its ladder again,
- * marked as a replay. An event that waits for its retry becomes due. An event that is due or in flight stays as it is. A
+ * marked as a replay. So does an event that was stored while the tenant had no endpoint. An event that waits for its retry becomes due. An event that is due or in flight stays as it is. A
  * request acts once: its repeat, with the same `requestId` (a UUID), changes nothing. Returns the new state, or undefined if
  * the endpoint has no such event. contract: Deliveries
  *
@@ -28,7 +29,9 @@ export async function replayDelivery(
   requestId?: string,
 ): Promise<{ state: "waiting" | "in_flight" } | undefined> {
   const lenderId = addressOf(recipient);
-  const [locked] = await query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId, requestId ?? null]);
+  const lock = () => query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId, requestId ?? null]);
+  let [locked] = await lock();
+  if (!locked && (await parkOneWithoutEndpoint(tx, lenderId, eventId))) [locked] = await lock();
   if (!locked) return undefined;
   const state = locked.isInFlight ? "in_flight" : "waiting";
   if (requestId !== undefined) {

@@ -15,7 +15,7 @@ export interface ReplayFilter {
   /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
   readonly loan?: string | undefined;
   readonly kind?: string | undefined;
-  /** Default: parked. */
+  /** Default: parked. A parked event may have been stored while the tenant had no endpoint, and has then no delivery yet. */
   readonly states?: readonly ReplayableState[] | undefined;
   /** Events that were created at this time or later. */
   readonly createdFrom?: Date | undefined;

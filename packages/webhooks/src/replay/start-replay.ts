@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
+import { EndpointNotFoundError, endpointOf, namesIfOnlyNamed } from "../endpoint/endpoint.ts";
+import { countWithoutEndpoint, parkWithoutEndpoint } from "./park-without-endpoint.ts";
 import { type Replay, replayById, type ReplayFilter, replayTable } from "./replay.ts";
 import { recordReplayRequest } from "./replay-request.ts";
 import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
@@ -42,13 +44,14 @@ export interface ReplayRequest {
  */
 export async function previewReplay(em: EntityManager, recipient: EndpointRef, filter: ReplayFilter): Promise<number> {
   const scope = scopeOf(addressOf(recipient), filter);
-  return countMatches(em, scope, await lastIdOf(em, scope));
+  return (await countMatches(em, scope, await lastIdOf(em, scope))) + (await countWithoutEndpoint(em, scope));
 }
 
 /**
  * Records a replay of the events that match now. The routines of `startWebhooks` send them, at the rate of the replay
  * and in the order in which the events were created. A repeat of the request (by `id`), or another request for the same
  * events while the replay runs, gets the existing replay. contract: Deliveries
+ * @throws EndpointNotFoundError if no event matches, because the endpoint does not exist
  *
  * @example
  * const filter = { stream: "INV-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
@@ -67,8 +70,10 @@ export async function startReplay(
   await query(tx, lockStart, [lenderId]);
   const [same] = await query<{ id: string; isNews: boolean }>(tx, findSame, [lenderId, id, ...filterValues(scope)]);
   if (!same) {
+    await parkWithoutEndpoint(tx, scope);
     const upTo = await lastIdOf(tx, scope);
     const total = await countMatches(tx, scope, upTo);
+    if (total === 0) await requireEndpoint(tx, recipient);
     const replay = { ...scope, id, ratePerSecond, total, cursor: idsOf(scope).after, upTo, requestedBy };
     await query(tx, insertReplay, replayTable.values(replay, REQUESTED));
   } else if (same.isNews && request.id !== undefined) {
@@ -77,6 +82,13 @@ export async function startReplay(
   const replay = await replayById(tx, lenderId, same?.id ?? id);
   assert.ok(replay);
   return replay;
+}
+
+/** Throws if the endpoint does not exist, so that a wrong name is not taken for an endpoint without events. */
+async function requireEndpoint(tx: Tx, recipient: EndpointRef): Promise<void> {
+  if ((await endpointOf(tx, recipient)) !== undefined) return;
+  const { tenantId, endpoint = null } = typeof recipient === "string" ? { tenantId: recipient } : recipient;
+  throw new EndpointNotFoundError(tenantId, endpoint ?? undefined, await namesIfOnlyNamed(tx, tenantId));
 }
 
 /**
@@ -111,7 +123,7 @@ export async function requestReplay(
     await recordReplayRequest(tx, lenderId, request.id, null);
     return { count: await previewReplay(tx, lenderId, filter) };
   }
-  const replay = await startReplay(tx, lenderId, filter, request);
+  const replay = await startReplay(tx, recipient, filter, request);
   return { count: replay.total, replay };
 }
 

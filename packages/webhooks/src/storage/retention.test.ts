@@ -1,9 +1,12 @@
-import { readSnapshot } from "@collections/database";
+import { newId, readSnapshot, transaction, type Tx } from "@collections/database";
 import { describe, expect, test } from "vitest";
-import { type LongRun, openLongRun } from "../../tests/weeks.ts";
+import { eventAt, type LongRun, openLongRun } from "../../tests/weeks.ts";
+import { emit } from "../emit.ts";
+import { upsertEndpoint } from "../endpoint/register-endpoint.ts";
 import { deliveryById } from "../insight/delivery-log.ts";
 import { eventsOf } from "./event.ts";
 import { lease } from "../dispatch/lease.ts";
+import { startReplay } from "../replay/start-replay.ts";
 import { maintainPartitions, partitionStates } from "./partitions.ts";
 import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "../insight/verification.ts";
 
@@ -59,6 +62,29 @@ describe("retention", () => {
     expect(await maintainPartitions(run.database.em())).toMatchObject({ forgotten: 3 });
     expect(await idsIn(run, "event")).toEqual([]);
     expect(await idsIn(run, "delivery")).toEqual([]);
+  });
+
+  test("deletes events that have no delivery because their tenant had no endpoint", async () => {
+    const run = await openLongRun();
+    const tenantId = newId();
+    const emitAged = async (daysAgo: number, sequence: number): Promise<string> => {
+      const event = eventAt(tenantId, "INV-1", sequence, new Date(Date.now() - daysAgo * 86_400_000));
+      await transaction(run.database.em(), (tx) => emit(tx, [event]));
+      return event.eventId;
+    };
+    await emitAged(60, 1);
+    const kept = await emitAged(2, 2);
+    await run.sql("select webhooks.advance_retention('event', 35)");
+    expect(await deliveryTotals(run.database.em(), tenantId)).toMatchObject({ published: 0, withoutEndpoint: 1 });
+    await transaction(run.database.em(), (tx) => upsertEndpoint(tx, { tenantId, url: null }));
+    const replay = (tx: Tx) => startReplay(tx, tenantId, {}, { requestedBy: "operator" });
+    expect(await transaction(run.database.em(), replay)).toMatchObject({ total: 1 });
+
+    expect(await maintainPartitions(run.database.em())).toMatchObject({ dropped: 8 });
+    expect(await idsIn(run, "event")).toEqual([kept]);
+    expect(await idsIn(run, "event_without_endpoint")).toEqual([]);
+    expect(await idsIn(run, "delivery")).toEqual([kept]);
+    expect(await lastSequences(run.database.em(), tenantId, ["INV-1"])).toEqual(new Map([["INV-1", 2n]]));
   });
 
   test("rejects keepDays below 32, because the retries and 30 days as a parked event take that long", async () => {
@@ -163,6 +189,6 @@ async function problemsOf(run: LongRun): Promise<string[]> {
   return problems.map(({ stream: loan, fault, after, found }) => `${loan} ${fault} ${after} ${found}`);
 }
 
-async function idsIn({ sql }: LongRun, table: "event" | "delivery"): Promise<string[]> {
+async function idsIn({ sql }: LongRun, table: "event" | "delivery" | "event_without_endpoint"): Promise<string[]> {
   return (await sql<{ id: string }>(`select id from webhooks.${table} order by id`)).map(({ id }) => id);
 }

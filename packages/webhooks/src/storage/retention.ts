@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { BEFORE_ALL_IDS, type EntityManager, query, statement, transaction } from "@collections/database";
+import { forgetWithoutEndpoint } from "./event-without-endpoint.ts";
 
 /** The tables that are partitioned by their id. */
 export const PARTITIONED = ["event", "attempt"] as const;
@@ -42,7 +43,7 @@ const LONG_STATEMENT_MS = 600_000;
 /**
  * Deletes attempts that are older than `keepDays` (at least 32), in whole weeks. Deletes events of the same age,
  * together with their deliveries, if the delivery was settled more than 30 days ago. An event that still waits is kept,
- * whatever its age.
+ * whatever its age. An event without a delivery is deleted.
  * contract: Retry and suspension
  *
  * @throws with SQLSTATE 55P03 if another session locks a table for too long. The next call does the rest.
@@ -52,7 +53,10 @@ export async function applyRetention(em: EntityManager, { keepDays }: { keepDays
   for (const relation of PARTITIONED) {
     const keptFrom = await advanceRetention(em, relation, keepDays);
     if (!(await isDropPending(em, relation))) continue;
-    if (relation === "event") forgotten += await deleteSettledDeliveries(em, keptFrom);
+    if (relation === "event") {
+      forgotten += await deleteSettledDeliveries(em, keptFrom);
+      await forgetWithoutEndpoint(em, keptFrom);
+    }
     dropped += await dropPartitions(em, relation);
   }
   return { forgotten, dropped };

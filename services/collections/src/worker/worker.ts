@@ -125,6 +125,8 @@ function webhooksOf(app: App): Promise<Webhooks> {
     pingOf: pingFor,
     sendAlert: (job) => sendWebhookAlert(alertDeps(app), job),
     ladder: config.webhookLadder,
+    // A lender's event takes the whole ladder after any failure, so that a suspended endpoint keeps its events.
+    blockedAttempts: config.webhookLadder.length,
     suspension: {
       suspendAfter: config.webhookSuspendAfter,
       minDurationMs: config.webhookSuspendMinDurationMs,
