@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { checkTimestamp, HEADERS, verify } from "@collections/signing";
+import { verifyWebhook, WebhookNotVerifiedError } from "@collections/signing";
 
 /** A merchant's endpoint. It is down for the first `down` requests, and then processes each signed event once. */
 export async function startReceiver(secret: string, { down }: { down: number }) {
@@ -22,11 +22,12 @@ export async function startReceiver(secret: string, { down }: { down: number }) 
  */
 async function receive(request: IncomingMessage, secret: string, taken: Set<string>): Promise<number> {
   const body = Buffer.concat((await request.toArray()) as Buffer[]);
-  const [timestamp = "", signature = ""] = [HEADERS.timestamp, HEADERS.signature].map((name) =>
-    String(request.headers[name.toLowerCase()]),
-  );
-  const signed = { method: "POST", path: request.url ?? "", timestamp, body, signature };
-  if (!checkTimestamp(timestamp, Date.now()).ok || !verify({ ...signed, secret })) return 401;
+  try {
+    verifyWebhook({ headers: request.headers, path: request.url ?? "", body }, { secret });
+  } catch (error) {
+    if (error instanceof WebhookNotVerifiedError) return 401;
+    throw error;
+  }
   const { eventId, kind } = JSON.parse(body.toString()) as { eventId: string; kind: string };
   if (kind !== "ping") taken.add(eventId);
   return 200;

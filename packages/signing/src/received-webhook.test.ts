@@ -65,7 +65,7 @@ function faultOf(request: ReceivedWebhook, options: Partial<WebhookVerification>
 }
 
 describe("verifyWebhook with the sender's own headers", () => {
-  test("returns the id of the event, which is not signed, and the time", () => {
+  test("returns the event's id, which is not signed, and the time", () => {
     expect(verified(received())).toEqual({ eventId: "evt_1", isIdSigned: false, signedAt: new Date(NOW_MS) });
   });
 

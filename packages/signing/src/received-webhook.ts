@@ -38,7 +38,7 @@ export interface VerifiedWebhook {
    * body.
    */
   readonly isIdSigned: boolean;
-  /** When the request was signed. Each attempt is signed anew. */
+  /** When the request was signed. Each attempt has its own time and signature. */
   readonly signedAt: Date;
 }
 

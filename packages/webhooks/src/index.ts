@@ -58,7 +58,9 @@ export {
 export { type EndpointHealth, endpointHealth } from "./endpoint/endpoint-health.ts";
 export { changeEndpoint, registerEndpoint, removeEndpoint, upsertEndpoint } from "./endpoint/register-endpoint.ts";
 export { type EndpointFault, InvalidEndpointError } from "./endpoint/endpoint-input.ts";
+export { InvalidWebhookHeaderError } from "./endpoint/custom-headers.ts";
 export { eventsOf, type StreamEvent } from "./storage/event.ts";
+export { type ErasedTenant, EraseNotPermittedError, eraseTenant } from "./storage/erase-tenant.ts";
 export {
   type EventsWithoutEndpoint,
   type EventWithoutEndpoint,

@@ -32,7 +32,7 @@ async function aTenant({ unnamed = false } = {}): Promise<string> {
   return tenantId;
 }
 
-test("the totals of a tenant name its endpoints if it has only named ones", async () => {
+test("totals name the endpoints of a tenant without an unnamed one", async () => {
   const tenantId = await aTenant();
   const onlyNamed = ["books", "crm"];
   expect(await deliveryTotals(em(), tenantId)).toMatchObject({ published: 0, onlyNamed });
@@ -44,7 +44,7 @@ test("the totals of a tenant name its endpoints if it has only named ones", asyn
   expect(await deliveryTotals(em(), newId())).not.toHaveProperty("onlyNamed");
 });
 
-test("an empty list of a tenant names its endpoints if it has only named ones", async () => {
+test("empty lists name the endpoints of a tenant without an unnamed one", async () => {
   const tenantId = await aTenant();
   expect(await listDeliveries(em(), { tenantId }, now())).toEqual({
     deliveries: [],
@@ -97,7 +97,7 @@ test("pages of the endpoint `*` have every copy of an event", async () => {
   expect(new Set(seen).size).toBe(5);
 });
 
-test("checkWebhooks names the endpoints that it did not check, and checks all with `*`", async () => {
+test("checkWebhooks names the unchecked endpoints, and checks all with `*`", async () => {
   const tenantId = await aTenant();
   expect(await checkWebhooks(em(), { tenantId })).toMatchObject({ tenants: [], onlyNamed: ["books", "crm"] });
   const { tenants, problems, ...rest } = await checkWebhooks(em(), { tenantId, endpoint: "*" });
@@ -109,7 +109,7 @@ test("checkWebhooks names the endpoints that it did not check, and checks all wi
   expect(rest).not.toHaveProperty("onlyNamed");
 });
 
-test("startReplay and changeEndpoint reject the missing unnamed endpoint with the names of the others", async () => {
+test("startReplay and changeEndpoint name the endpoints if the unnamed one is missing", async () => {
   const tenantId = await aTenant();
   const replay = transaction(em(), (tx) => startReplay(tx, tenantId, {}, { requestedBy: "operator" }));
   await expect(replay).rejects.toThrow(

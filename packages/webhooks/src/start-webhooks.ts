@@ -103,6 +103,7 @@ function proberOf(options: WebhooksOptions, log: Log): Prober {
     sender: {
       outbound,
       signingKeyOf,
+      headersOf: options.headersOf,
       timeoutMs,
       now,
       headerPrefix: options.headerPrefix,

@@ -61,6 +61,7 @@ const OPTIONS: Readonly<Record<keyof WebhooksOptions, true>> = {
   database: true,
   outbound: true,
   signingKeyOf: true,
+  headersOf: true,
   pingOf: true,
   sendAlert: true,
   headerPrefix: true,
@@ -84,7 +85,7 @@ const OPTIONS: Readonly<Record<keyof WebhooksOptions, true>> = {
 };
 
 const FUNCTIONS = ["signingKeyOf", "pingOf"] as const;
-const OPTIONAL_FUNCTIONS = ["sendAlert", "now", "random", "onAttempt", "onProbe"] as const;
+const OPTIONAL_FUNCTIONS = ["headersOf", "sendAlert", "now", "random", "onAttempt", "onProbe"] as const;
 const LIMITS = {
   timeoutMs: 1,
   leaseBeyondTimeoutMs: 300,

@@ -51,6 +51,7 @@ describe("delivery in order", () => {
       waiting: 0,
       retrying: 0,
       parked: 0,
+      withoutEndpoint: 0,
     });
   });
 

@@ -33,6 +33,8 @@ export interface DispatcherOptions extends WebhookBrand {
   readonly database: Database;
   readonly outbound: Outbound;
   readonly signingKeyOf: WebhookSender["signingKeyOf"];
+  /** Headers that the requests to an endpoint also have, such as the receiver's API key. Default: none. */
+  readonly headersOf?: WebhookSender["headersOf"];
   /** The waits between attempts. Default: the contract's. contract: Retry and suspension */
   readonly ladder?: Ladder;
   /**
@@ -173,6 +175,7 @@ function laneMaker(options: DispatcherOptions, log: Log, abort: AbortSignal): (l
     sender: {
       outbound,
       signingKeyOf,
+      headersOf: options.headersOf,
       timeoutMs,
       now,
       headerPrefix: options.headerPrefix,

@@ -2,6 +2,7 @@ import { createHmac, type KeyObject } from "node:crypto";
 import { describeFailure, type FailureReason, type Outbound, type OutboundAnswer } from "@collections/outbound";
 import { publicId } from "@collections/database";
 import { HEADERS, type Secret, sign } from "@collections/signing";
+import { checkCustomHeaders, type CustomHeaders, hidden } from "./custom-headers.ts";
 import { type OfTenant, tenantIdOf } from "./old-names.ts";
 import { checkKey, type WebhookKey } from "./webhook-key.ts";
 
@@ -33,6 +34,11 @@ export interface WebhookSender extends WebhookBrand {
   readonly outbound: Outbound;
   /** `endpoint` is undefined for the unnamed endpoint of the tenant. */
   readonly signingKeyOf: (tenantId: string, endpoint?: string) => WebhookKey | Promise<WebhookKey>;
+  /**
+   * Headers that the requests to an endpoint also have, such as the receiver's API key. Names of the package's own headers are
+   * rejected. `testEndpoint` does not show the values. Default: none.
+   */
+  readonly headersOf?: ((tenantId: string, endpoint?: string) => CustomHeaders | Promise<CustomHeaders>) | undefined;
   /** The time limit of the whole exchange. */
   readonly timeoutMs: number;
   readonly now: () => Date;
@@ -96,27 +102,28 @@ export interface AttemptResult {
 
 /**
  * Posts an event once, with a new timestamp and a signature over the path of the callback URL. Rejects only if
- * `signingKeyOf` does. contract: Webhook signing, Delivery
+ * `signingKeyOf` or `headersOf` does. The result does not contain the values of `headersOf`. contract: Webhook signing, Delivery
  */
 export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake): Promise<AttemptResult> {
   const key = await keyOf(sender, attempt);
+  const custom = await customHeadersOf(sender, attempt);
   const startedAt = sender.now();
-  const headers = signedHeaders(sender, attempt, key, startedAt);
+  const own = signedHeaders(sender, attempt, key, startedAt);
   const answer = await sender.outbound.request({
     method: "POST",
     url: attempt.url,
-    headers,
+    headers: { ...own, ...custom },
     body: attempt.body,
     timeoutMs: sender.timeoutMs,
     ...(attempt.signal && { signal: attempt.signal }),
   });
-  const request = { url: attempt.url, headers, body: attempt.body };
+  const request = { url: attempt.url, headers: { ...own, ...hidden(custom) }, body: attempt.body };
   return { request, startedAt, durationMs: answer.durationMs, ...judge(answer) };
 }
 
 /**
- * Returns the request that an attempt would send now. A receiver accepts its signature for five minutes. Rejects if
- * `signingKeyOf` does. contract: Webhook signing, Delivery
+ * Returns the request that an attempt would send now, with the values of `headersOf`. A receiver accepts its signature for five
+ * minutes. Rejects if `signingKeyOf` or `headersOf` does. contract: Webhook signing, Delivery
  *
  * @example
  * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
@@ -124,12 +131,24 @@ export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake)
  * const { url, headers } = await signedRequest(sender, attempt);
  */
 export async function signedRequest(
-  sender: Pick<WebhookSender, "signingKeyOf" | "now"> & WebhookBrand,
+  sender: Pick<WebhookSender, "signingKeyOf" | "headersOf" | "now"> & WebhookBrand,
   attempt: AttemptToMake,
 ): Promise<SentRequest> {
   const key = await keyOf(sender, attempt);
-  const headers = signedHeaders(sender, attempt, key, sender.now());
+  const custom = await customHeadersOf(sender, attempt);
+  const headers = { ...signedHeaders(sender, attempt, key, sender.now()), ...custom };
   return { url: attempt.url, headers, body: attempt.body };
+}
+
+async function customHeadersOf(
+  { headersOf, headerPrefix = DEFAULT_HEADER_PREFIX }: Pick<WebhookSender, "headersOf" | "headerPrefix">,
+  attempt: AttemptToMake,
+): Promise<CustomHeaders> {
+  if (headersOf === undefined) return {};
+  const owner = { tenantId: tenantIdOf(attempt), endpoint: attempt.endpoint };
+  const headers = (await headersOf(owner.tenantId, owner.endpoint)) ?? {};
+  checkCustomHeaders(headers, headerPrefix, owner);
+  return headers;
 }
 
 async function keyOf(sender: Pick<WebhookSender, "signingKeyOf">, attempt: AttemptToMake): Promise<WebhookKey> {

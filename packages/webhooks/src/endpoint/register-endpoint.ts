@@ -112,8 +112,9 @@ export async function removeEndpoint(
   const [removed] = name === null ? await removeUnnamed(tx, tenantId) : await removeNamed(tx, tenantId, name);
   if (removed === undefined) return false;
   const { lenderId, id } = removed;
-  await query(tx, parkWaiting, [lenderId, id]);
+  // Waits for a step of a replay that is under way. The step's deliveries are then waiting, and are parked with the others.
   await query(tx, cancelReplays, [lenderId]);
+  await query(tx, parkWaiting, [lenderId, id]);
   return true;
 }
 

@@ -181,7 +181,7 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
   const [addresses, loan] = [await addressesIn(em, filter), streamOf(filter)];
   const conditions: FilterQuery<Delivery>[] = [];
   if (addresses?.length === 1) conditions.push(await endpointCondition(em, addresses[0]!, states));
-  else if (addresses !== undefined) conditions.push({ lenderId: { $in: addresses } });
+  else if (addresses !== undefined) conditions.push(await endpointsCondition(em, addresses, states));
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
@@ -212,6 +212,18 @@ async function endpointCondition(
   if (states?.length !== 1 || states[0] !== "parked") return { lenderId };
   const endpoint = await em.findOne(EndpointEntity, { lenderId }, { fields: ["id"], disableIdentityMap: true });
   return endpoint ? { endpointId: endpoint.id } : { lenderId };
+}
+
+/** Returns the condition on several endpoints, as `endpointCondition` does. */
+async function endpointsCondition(
+  em: EntityManager,
+  addresses: readonly string[],
+  states: readonly DeliveryState[] | undefined,
+): Promise<FilterQuery<Delivery>> {
+  const ofEndpoints = { lenderId: { $in: [...addresses] } };
+  if (states?.length !== 1 || states[0] !== "parked") return ofEndpoints;
+  const endpoints = await em.find(EndpointEntity, ofEndpoints, { fields: ["id"], disableIdentityMap: true });
+  return { endpointId: { $in: endpoints.map(({ id }) => id) } };
 }
 
 function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> {

@@ -25,7 +25,7 @@ export async function parkWithoutEndpoint(tx: Tx, scope: ReplayScope): Promise<n
   return parkIn(tx, scope, { after: idsOf(scope).after ?? BEFORE_ALL_IDS, upTo: idsOf(scope).upTo ?? AFTER_ALL_IDS });
 }
 
-/** Creates the parked delivery of one event that has none because the tenant had no endpoint. Returns false if there is none. */
+/** Creates the parked delivery of one event, as `parkWithoutEndpoint` does. Returns false if the event needs no delivery. */
 export async function parkOneWithoutEndpoint(tx: Tx, lenderId: string, eventId: string): Promise<boolean> {
   const scope = { lenderId, loan: null, kind: null, states: ["parked"], createdFrom: null, createdTo: null };
   return (await parkIn(tx, scope, { after: BEFORE_ALL_IDS, upTo: AFTER_ALL_IDS, eventId })) > 0;
