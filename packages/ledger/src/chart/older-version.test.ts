@@ -40,9 +40,10 @@ test("transfers of an older process count before and after the migration", async
     "0006-holds",
     "0007-minimums",
   ]);
-  await post(7);
+  // As many as a further snapshot needs, because transactions of other databases may keep these from the first one.
+  await post(200);
   const balance = () => invoicing.balance(database.em(), { book, account: debit! });
-  expect(await balance()).toMatchObject({ debitMinor: 1_535n, creditMinor: 0n });
+  expect(await balance()).toMatchObject({ debitMinor: 2_500n, creditMinor: 0n });
 
   const covered = async () => {
     await invoicing.extendChain(database.em(), book);
@@ -52,14 +53,14 @@ test("transfers of an older process count before and after the migration", async
     );
     return rows[0]?.minor;
   };
-  await expect.poll(covered).toBe("1535");
+  await expect.poll(covered).toBe("2500");
   await post(1);
-  expect(await balance()).toMatchObject({ debitMinor: 1_540n });
+  expect(await balance()).toMatchObject({ debitMinor: 2_505n });
   const { entries, closingMinor } = await invoicing.accountStatement(database.em(), {
     book,
     account: debit!,
     limit: 1_000,
   });
-  expect([entries.length, closingMinor]).toEqual([308, 1_540n]);
+  expect([entries.length, closingMinor]).toEqual([501, 2_505n]);
   expect(await invoicing.verify(database.em())).toMatchObject({ ok: true, problems: [] });
 });
