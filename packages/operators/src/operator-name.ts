@@ -57,7 +57,7 @@ export function providerOperatorName(given: string, issuer: string): string {
  * Returns whether a name is one that `providerOperatorName` gives to operators who sign in by this issuer.
  *
  * @example
- * const isByProvider = isProviderOperatorName(session.name, "https://login.bank.example");
+ * isProviderOperatorName("asha@bank.example via login.bank.example", "https://login.bank.example"); // true
  */
 export function isProviderOperatorName(name: string, issuer: string): boolean {
   return name.endsWith(` via ${new URL(issuer).host}`);
