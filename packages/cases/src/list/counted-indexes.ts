@@ -74,17 +74,11 @@ function indexesOf(search: CaseSearch, isFirst: boolean): readonly IndexToCount[
     }
   }
   // To count a common name, PostgreSQL reads all its keys. Later pages of such a name are found in the order of ids, and so is
-  // the first page of a name alone. Few loan numbers end with the same three characters.
-  const isCounted = text !== undefined && (hasTextAndMore(search) || looksLikeNumber(text));
-  if (isCounted && isFirst) {
+  // the first page of a text alone.
+  if (text !== undefined && isFirst && hasTextAndMore(search)) {
     found.push({ ...INDEXES.words, counted: [text, wordsOf(text)], values: [], most: MOST_NAMED });
   }
   return found;
-}
-
-/** Returns whether a text is the end of a loan number rather than a name. */
-function looksLikeNumber(text: string): boolean {
-  return text.length >= 3 && /\d/.test(text);
 }
 
 const SET_BY_PAYMENTS: ReadonlySet<CaseStatus> = new Set(STATUSES_SET_BY_PAYMENTS);
