@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { importCases, onboardLender } from "@collections/flows";
 import { createVault, type Lender, lenderByCode } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { createDatabase, migrate } from "@collections/database";
+import { migrate } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import {
   type Confirmation,
   type ConfirmationOutcome,

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import * as cases from "@collections/cases";
 import { casesSchema } from "@collections/cases/schema";
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { currency, parseJson } from "@collections/money";
 
 const url = process.env["DATABASE_URL"];

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { createDatabase, isUniqueViolation, migrate, transaction } from "@collections/database";
+import { isUniqueViolation, migrate, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import * as earnings from "@collections/earnings";
 import { earningsSchema } from "@collections/earnings/schema";
 import { currency, display, money, parsePercent } from "@collections/money";

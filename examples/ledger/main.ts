@@ -1,5 +1,6 @@
 import * as bookings from "@collections/bookings";
-import { createDatabase, isUniqueViolation, migrate, newId, transaction } from "@collections/database";
+import { isUniqueViolation, migrate, newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { bookingsSchema } from "@collections/bookings/schema";
 import { currency, display, money } from "@collections/money";
 import { bookingOf } from "./receipt.ts";

@@ -1,6 +1,7 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
-import { type EntityManager, transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import type * as own from "@collections/bookings";
 

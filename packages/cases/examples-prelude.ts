@@ -1,6 +1,7 @@
 // The declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
-import { type EntityManager, newId, transaction, type Tx } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { currency, parseJson } from "@collections/money";
 import type * as own from "@collections/cases";
 

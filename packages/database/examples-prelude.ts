@@ -1,6 +1,5 @@
 // Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 import type * as own from "@collections/database";
-import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { ClientBase } from "pg";
 
 /** Declarations of another product that writes invoices. */
@@ -10,17 +9,8 @@ declare const database: own.Database;
 declare const em: own.EntityManager;
 declare const tx: own.Tx;
 declare const invoiceId: string;
-const InvoiceEntity = defineEntity({
-  name: "Invoice",
-  schema: "billing",
-  tableName: "invoice",
-  properties: {
-    id: p.uuid().primary(),
-    paid: p.boolean(),
-    paidAt: p.datetime().columnType("timestamptz").strictNullable(),
-  },
-});
-type InvoiceRow = InferEntity<typeof InvoiceEntity>;
+declare const lenderId: string;
+declare const onlyPaid: boolean;
 /** Declarations of another product that has a shop and its own connections. */
 declare const client: ClientBase;
 declare const pool: own.Database["pool"];

@@ -1,6 +1,6 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
-import type { EntityManager, Tx } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import type * as own from "@collections/earnings";
 import { spanOfDay } from "@collections/local-time";
 import { type CurrencyCode, parsePercent, type Percent } from "@collections/money";

@@ -1,7 +1,8 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
 import { createHash } from "node:crypto";
-import { type Database, type EntityManager, transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { Database, EntityManager, Tx } from "@collections/entities";
 import type * as own from "@collections/field-partners";
 
 declare const database: Database;

@@ -1,7 +1,8 @@
 // The declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
 import { lockVisit, ownCasesByIds } from "@collections/cases";
-import { type Database, databaseTime, type EntityManager, newId, type Tx } from "@collections/database";
+import { databaseTime, newId } from "@collections/database";
+import type { Database, EntityManager, Tx } from "@collections/entities";
 import { otpQueue, type SignInKeys } from "@collections/field-partners";
 import type * as own from "@collections/flows";
 import type { Credentials, Lender, Vault } from "@collections/lenders";

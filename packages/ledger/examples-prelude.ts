@@ -1,8 +1,15 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
-import { type Database, type EntityManager, insertFor, migrate, send, type Tx } from "@collections/database";
+import {
+  type Database,
+  defineTable,
+  type EntityManager,
+  insertFor,
+  migrate,
+  send,
+  type Tx,
+} from "@collections/database";
 import { currency } from "@collections/money";
-import { defineEntity, p } from "@mikro-orm/core";
 import type * as own from "@collections/ledger";
 
 declare const url: string;
@@ -21,52 +28,55 @@ declare const shipment: { lenderId: string; id: string; parcel: string };
 
 const EUR = currency("EUR");
 
-const AccountEntity = defineEntity({
-  name: "ShopAccount",
-  schema: "shop",
-  tableName: "account",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.text().primary(),
-    kind: p.text().$type<"pledge">(),
-    ownerId: p.uuid(),
-    currency: p.character().length(3).$type<typeof EUR>(),
-    exponent: p.smallint(),
-    createdAt: p.datetime(),
-  },
+const accountColumns = defineTable<{
+  lenderId: string;
+  id: string;
+  kind: "pledge";
+  ownerId: string;
+  currency: typeof EUR;
+  exponent: number;
+  createdAt: Date;
+}>("shop.account", {
+  lenderId: "uuid",
+  id: "text",
+  kind: "text",
+  ownerId: "uuid",
+  currency: "char(3)",
+  exponent: "smallint",
+  createdAt: "timestamptz",
 });
-const ShipmentEntity = defineEntity({
-  name: "ShopShipment",
-  schema: "shop",
-  tableName: "shipment",
-  properties: { lenderId: p.uuid().primary(), id: p.uuid().primary(), parcel: p.text(), digest: p.blob() },
+const shipmentColumns = defineTable<{ lenderId: string; id: string; parcel: string; digest: Uint8Array }>(
+  "shop.shipment",
+  { lenderId: "uuid", id: "uuid", parcel: "text", digest: "bytea" },
+);
+const transferColumns = defineTable<{ lenderId: string; id: string; memo: string; digest: Uint8Array }>(
+  "shop.transfer",
+  { lenderId: "uuid", id: "uuid", memo: "text", digest: "bytea" },
+);
+const chainBlockColumns = defineTable<{
+  lenderId: string;
+  number: bigint;
+  transferIds: string[];
+  shipmentIds: string[];
+  rowCount: number;
+  rowsHash: Uint8Array;
+  previousHash: Uint8Array;
+  lastId: string;
+  createdAt: Date;
+  hash: Uint8Array;
+}>("shop.chain_block", {
+  lenderId: "uuid",
+  number: "bigint",
+  transferIds: "uuid[]",
+  shipmentIds: "uuid[]",
+  rowCount: "integer",
+  rowsHash: "bytea",
+  previousHash: "bytea",
+  lastId: "uuid",
+  createdAt: "timestamptz",
+  hash: "bytea",
 });
-const TransferEntity = defineEntity({
-  name: "ShopTransfer",
-  schema: "shop",
-  tableName: "transfer",
-  properties: { lenderId: p.uuid().primary(), id: p.uuid().primary(), memo: p.text(), digest: p.blob() },
-});
-const ChainBlockEntity = defineEntity({
-  name: "ShopChainBlock",
-  schema: "shop",
-  tableName: "chain_block",
-  properties: {
-    lenderId: p.uuid().primary(),
-    number: p.bigint().primary(),
-    transferIds: p.array().columnType("uuid[]"),
-    shipmentIds: p.array().columnType("uuid[]"),
-    rowCount: p.integer(),
-    rowsHash: p.blob(),
-    previousHash: p.blob(),
-    lastId: p.uuid(),
-    createdAt: p.datetime(),
-    hash: p.blob(),
-  },
-});
-const AnchorEntity = defineEntity({
-  name: "ShopAnchor",
-  schema: "shop",
-  tableName: "anchor",
-  properties: { lenderId: p.uuid().primary(), number: p.bigint(), hash: p.blob(), anchoredAt: p.datetime() },
-});
+const anchorColumns = defineTable<{ lenderId: string; number: bigint; hash: Uint8Array; anchoredAt: Date }>(
+  "shop.anchor",
+  { lenderId: "uuid", number: "bigint", hash: "bytea", anchoredAt: "timestamptz" },
+);

@@ -1,6 +1,7 @@
 // The declarations that the examples in the docstrings use. Each example is compiled together with this file.
 
-import { type Database, type EntityManager, query, transaction, type Tx } from "@collections/database";
+import { query, transaction } from "@collections/database";
+import type { Database, EntityManager, Tx } from "@collections/entities";
 import { percentOf } from "@collections/money";
 import type * as own from "@collections/lenders";
 

@@ -1,6 +1,7 @@
 // Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
-import { type EntityManager, transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 
 declare const em: EntityManager;
 declare const tx: Tx;

@@ -1,6 +1,7 @@
 // The declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
-import { type EntityManager, transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { currency, money } from "@collections/money";
 import type { Outbound } from "@collections/outbound";
 import type * as own from "@collections/payment-links";

@@ -1,6 +1,6 @@
 // Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { AnsweredRequest as ARequest, RequestLog as ALog } from "@collections/request-log";
 
 declare const em: EntityManager;

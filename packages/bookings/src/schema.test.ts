@@ -1,6 +1,8 @@
-import { createDatabase, migrate, newId, type PackageSchema } from "@collections/database";
+import { migrate, newId } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { createAnchorKeys } from "@collections/ledger";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
+import type { EntitySchema } from "@mikro-orm/postgresql";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { selectPaymentsWithReversals } from "./books/reversal.ts";
@@ -133,7 +135,7 @@ test("the plan that reads leftovers, prepared on empty tables, sorts nothing", {
 });
 
 /** The entities whose rows this test writes. The tests of reconciliations read the other entities. */
-const WRITTEN_ENTITIES: PackageSchema["entities"] = [
+const WRITTEN_ENTITIES: readonly EntitySchema[] = [
   AccountEntity,
   TransferEntity,
   PaymentBookingEntity,

@@ -1,4 +1,5 @@
-import { type Database, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { currency, type Percent } from "@collections/money";
 import {
   adjustment,

@@ -1,4 +1,5 @@
-import { createDatabase, migrate, newId, query, statement, transaction } from "@collections/database";
+import { migrate, newId, query, statement, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { CASE_STATUSES, CLOSE_REASONS } from "./case/case-status.ts";

@@ -1,4 +1,5 @@
-import { createDatabase, type Database, type DatabaseOptions, migrate } from "@collections/database";
+import { migrate } from "@collections/database";
+import { createDatabase, type Database, type DatabaseOptions } from "@collections/entities";
 import { ANSWER_LIMIT_MS, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
 import { casesSchema } from "../src/schema.ts";

@@ -1,4 +1,5 @@
-import { BEFORE_ALL_IDS, type EntityManager } from "@collections/database";
+import { BEFORE_ALL_IDS } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CaseSearch } from "../src/list/case-search.ts";
 import { searchCases } from "../src/list/search-cases.ts";
 

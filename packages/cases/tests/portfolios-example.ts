@@ -1,4 +1,5 @@
-import { type Database, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { Address } from "../src/fields/contact-readers.ts";
 import { exampleCase } from "./example-case.ts";
 import type { ImportedCase } from "../src/case/locked-case.ts";

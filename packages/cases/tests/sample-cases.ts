@@ -1,4 +1,5 @@
-import { type Database, newId, query, statement } from "@collections/database";
+import { newId, query, statement } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { CaseStatus } from "../src/case/case-status.ts";
 
 /** A case of a test: what the lists of cases filter and sort by. */

@@ -118,8 +118,8 @@ function areShares(value: unknown, poolMax = DEFAULT_POOL_MAX): boolean {
 
 function isSchema(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const { name, entities, migrations } = value as Record<string, unknown>;
-  return typeof name === "string" && Array.isArray(entities) && Array.isArray(migrations);
+  const { name, migrations } = value as Record<string, unknown>;
+  return typeof name === "string" && Array.isArray(migrations);
 }
 
 function hasSchema(value: unknown): boolean {

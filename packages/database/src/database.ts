@@ -1,18 +1,22 @@
-import { MikroORM } from "@mikro-orm/postgresql";
-import { PostgresDialect } from "kysely";
 import type { Client, Pool } from "pg";
-import type { PgBoss } from "pg-boss";
 import { checkOptions, DEFAULT_POOL_MAX } from "./check-options.ts";
 import { connectionTimeoutOf, databaseName, settingsOf } from "./connection/client-config.ts";
-import { clientClass } from "./connection/server-client.ts";
-import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
+import { clientClass, newPool } from "./connection/server-client.ts";
 import { divideConnections, rememberShare } from "./transaction/connection-shares.ts";
+import {
+  type EntityManager,
+  type MakeEntityManagers,
+  type PoolConnection,
+  statementsOnly,
+} from "./transaction/entity-manager.ts";
 import { hostClient } from "./transaction/host-client.ts";
 import { DISTRIBUTION_QUERIES } from "./transaction/is-distributed.ts";
+import type { Boss } from "./boss.ts";
 import { createJobs, startBoss } from "./jobs/jobs.ts";
 import { DEFAULT_JOBS_SCHEMA } from "./jobs/jobs-schema.ts";
 import type { PackageSchema } from "./package-schema.ts";
 import { failOnMissingRows } from "./sql/missing-rows.ts";
+import { rowTypes } from "./sql/row-types.ts";
 import { NodeWatch } from "./transaction/node-watch.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./transaction/open-database.ts";
 import { oneByOne } from "./transaction/one-by-one.ts";
@@ -22,7 +26,7 @@ import { createSignals } from "./transaction/signals.ts";
 import type { Statement } from "./sql/statement.ts";
 
 /** How a process connects to PostgreSQL, and which schemas it uses. */
-export interface DatabaseOptions {
+export interface DatabaseOptions<Em extends EntityManager = EntityManager> {
   /**
    * `postgres://…`, with the parameters of libpq that `connectionProblems` accepts, such as `sslmode`. Every connection
    * obeys them. Add `?pgbouncer=true` if it is the address of a transaction pooler.
@@ -75,6 +79,11 @@ export interface DatabaseOptions {
    */
   jobsSchema?: string;
   /**
+   * Makes the EntityManagers. `createDatabase` of `@collections/entities` passes one that makes those of MikroORM. Default:
+   * they only send statements.
+   */
+  entityManagers?: MakeEntityManagers<Em>;
+  /**
    * Called with errors that no caller receives: a lost idle connection, a failed NOTIFY, failed maintenance of jobs.
    */
   onError?: (error: unknown) => void;
@@ -96,43 +105,36 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
  * const [invoice] = await query<{ paid: boolean }>(database.em(), invoiceById, [invoiceId]);
  * await database.close();
  */
-export async function createDatabase(options: DatabaseOptions): Promise<Database> {
+export async function createDatabase<Em extends EntityManager = EntityManager>(
+  options: DatabaseOptions<Em>,
+): Promise<Database<Em>> {
   checkOptions("createDatabase", options);
   const { url, schemas, poolMax = DEFAULT_POOL_MAX, shares = {}, onError = () => {} } = options;
   const { works = false, jobsSchema = DEFAULT_JOBS_SCHEMA } = options;
   const { connectionTimeoutMs = connectionTimeoutOf(settingsOf(url)) } = options;
-  // The constructor reads the entities without the files that `init` looks for: it loads 30 fewer modules.
-  const orm = new MikroORM({
-    driver: BoundDriver,
-    dbName: databaseName(settingsOf(url)),
-    // MikroORM uses this name to look up the current transaction. If a host's MikroORM had the same name, our
-    // EntityManager would join the host's transaction inside the host's `transactional`.
-    contextName: "@collections/database",
-    entities: schemas.flatMap(({ entities }) => [...entities]),
-    ensureDatabase: false,
-    forceUtcTimezone: true,
-    discovery: { warnWhenNoEntities: false },
-    pool: { min: 0, max: poolMax },
-    logger: () => {},
-    driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options, connectionTimeoutMs),
-  });
   const rename = renamerOf(schemas);
-  (orm.em.getConnection() as BoundConnection).rename = rename;
-  const pool = options.pool ?? (await orm.em.getConnection().getNativeClient());
+  const pool = options.pool ?? ownPool(options, { poolMax, connectionTimeoutMs });
   const stopListening = options.pool && listenToClients(options.pool, onError);
-  if (!options.pool) pool.on("connect", (client) => void failOnMissingRows(client));
   const hasShares = !options.pool && Object.keys(shares).length > 0;
   const views = hasShares ? divideConnections(pool, { poolMax, shares, connectionTimeoutMs }) : new Map<string, Pool>();
   const nodes =
     options.lenderIds &&
     new NodeWatch({ url, lenderIds: options.lenderIds, connectionTimeoutMs, pool: options.pool ? undefined : pool });
-  if (nodes) (orm.em.getConnection() as BoundConnection).refuse = (values) => nodes.check(values);
+  const makeManagers =
+    options.entityManagers ?? (statementsOnly as MakeEntityManagers<EntityManager> as MakeEntityManagers<Em>);
+  const managers = makeManagers({
+    databaseName: databaseName(settingsOf(url)),
+    entities: schemas.flatMap(({ entities }) => [...(entities ?? [])]),
+    connect: options.pool ? connectBorrowed(options.pool) : connectOwn(pool),
+    rename,
+    check: (values) => nodes?.check(values),
+  });
   const sharesSessions = options.pool !== undefined || isPooled(url);
   const signals = createSignals({ pool, directUrl: options.directUrl ?? url, sharesSessions, onError });
-  let boss: Promise<PgBoss> | undefined;
-  const database: OpenDatabase = {
+  let boss: Promise<Boss> | undefined;
+  const database: OpenDatabase & Database<Em> = {
     em(share) {
-      const em = orm.em.fork();
+      const em = managers.root.fork() as Em;
       if (share === undefined) return em;
       if (shares[share] === undefined) throw new Error(`The option shares of createDatabase has no share "${share}".`);
       const view = views.get(share);
@@ -151,23 +153,23 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     jobsSchema,
     distributed: undefined,
     nodes,
+    managers,
     boss: startedBoss,
     onError,
     async close() {
       if (boss) await (await boss.catch(() => undefined))?.stop({ graceful: false, close: false });
       await signals.close();
       await nodes?.close();
-      await orm.close();
+      await managers.close();
       stopListening?.();
-      // MikroORM ends the pool only if MikroORM has used it.
       if (!options.pool && !pool.ended) await pool.end();
     },
   };
-  rememberDatabase(orm.em, database);
+  rememberDatabase(managers.root, database);
   return database;
 
   /** Starts pg-boss once. After a failed start, the next caller tries again. */
-  function startedBoss(): Promise<PgBoss> {
+  function startedBoss(): Promise<Boss> {
     boss ??= startBoss({ pool, jobsSchema, works, onError }).catch((error: unknown) => {
       boss = undefined;
       throw error;
@@ -176,33 +178,51 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   }
 }
 
-/**
- * The options of clients in our own pool: how they connect, their time limits, and the observer of their statements.
- */
-function clientOptions({ url, applicationName, onStatement }: DatabaseOptions, connectionTimeoutMs: number) {
-  return {
+/** Makes the pool of a process: how its clients connect, their time limits, and the observer of their statements. */
+function ownPool(
+  { url, applicationName, onStatement }: Pick<DatabaseOptions, "url" | "applicationName" | "onStatement">,
+  { poolMax, connectionTimeoutMs }: { readonly poolMax: number; readonly connectionTimeoutMs: number },
+): Pool {
+  const pool = newPool({
     Client: onStatement ? observedClient(clientClass(url), onStatement) : clientClass(url),
+    min: 0,
+    max: poolMax,
     pipeline: true,
     application_name: applicationName ?? "collections",
     connectionTimeoutMillis: connectionTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     query_timeout: CLIENT_TIMEOUT_MS,
+    types: rowTypes,
     ...(!isPooled(url) && SERVER_TIMEOUTS_MS),
+  });
+  // Without these listeners, the error event of a lost connection would end the process. Its statement fails anyway.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => {
+    client.on("error", () => {});
+    void failOnMissingRows(client);
+  });
+  return pool;
+}
+
+/** Returns a function that takes a client of our own pool. */
+function connectOwn(pool: Pool): () => Promise<PoolConnection> {
+  return async () => {
+    const client = await pool.connect();
+    return { query: ({ text, values }) => client.query(text, values), release: () => client.release() };
   };
 }
 
-/**
- * Lets MikroORM use a host's pool. Clients are released after use, or removed if they do not answer. The pool is never
- * ended.
- */
-function borrowed(pool: Pool): PostgresDialect {
-  const connect = async () => {
+/** Returns a function that takes a client of a host's pool. It is released after use, or removed if it does not answer. */
+function connectBorrowed(pool: Pool): () => Promise<PoolConnection> {
+  return async () => {
     const client = await pool.connect();
     const sequential = oneByOne(hostClient(client));
-    return { ...sequential, release: () => client.release(sequential.lost()) };
+    return {
+      query: ({ text, values }) => sequential.query(text, values),
+      release: () => client.release(sequential.lost()),
+    };
   };
-  return new PostgresDialect({ pool: { connect, end: () => Promise.resolve() } as never });
 }
 
 /**

@@ -1,14 +1,27 @@
 export { onBehalfOf } from "./transaction/connection-shares.ts";
 export { actingAs, type Actor, currentActor } from "./transaction/actor.ts";
 export { arrayText, type ArrayElement } from "./sql/array-text.ts";
-export type { EntityManager } from "@mikro-orm/postgresql";
+export type {
+  EntityManager,
+  EntityManagerContext,
+  EntityManagers,
+  MakeEntityManagers,
+  PoolConnection,
+  SendQuery,
+} from "./transaction/entity-manager.ts";
 export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./cluster/cluster-health.ts";
 export { connectionProblems, isPlainText } from "./connection/connection-settings.ts";
 export { InvalidDatabaseOptionError } from "./check-options.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { type HostClient, type HostPool, inTransaction } from "./transaction/in-transaction.ts";
-export { type Joined, joinTransaction, NoTransactionError, UnusableHostError } from "./transaction/join-transaction.ts";
+export {
+  type HostEntityManager,
+  type Joined,
+  joinTransaction,
+  NoTransactionError,
+  UnusableHostError,
+} from "./transaction/join-transaction.ts";
 export { oneAfterAnother } from "./transaction/one-after-another.ts";
 export { databaseTime } from "./transaction/database-time.ts";
 export { type ClusterUse } from "./cluster/cluster-faults.ts";
@@ -73,8 +86,17 @@ export {
   NodeAwayError,
   sqlState,
 } from "./sql/sql-state.ts";
-export { namedStatements, statement, type Statement } from "./sql/statement.ts";
-export { type ColumnValue, type ColumnValues, type Table, tableOf } from "./sql/table.ts";
+export { adHocStatement, namedStatements, statement, type Statement } from "./sql/statement.ts";
+export {
+  type ColumnTypes,
+  type ColumnValue,
+  type ColumnValues,
+  defineTable,
+  type NamedTable,
+  type Table,
+  type TableColumn,
+  tableWith,
+} from "./sql/table.ts";
 export {
   afterCommit,
   query,
@@ -86,4 +108,11 @@ export {
   transaction,
   type Tx,
 } from "./transaction/transaction.ts";
-export type { MigrateCall, PackageMigration, PackageSchema, ReadRows, UndistributedTable } from "./package-schema.ts";
+export type {
+  MigrateCall,
+  PackageMigration,
+  PackageSchema,
+  ReadRows,
+  SchemaEntity,
+  UndistributedTable,
+} from "./package-schema.ts";

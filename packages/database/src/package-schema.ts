@@ -1,5 +1,5 @@
-import type { EntitySchema } from "@mikro-orm/postgresql";
 import type { Queue } from "./queue.ts";
+import type { NamedTable } from "./sql/table.ts";
 
 /** One migration of a package's schema. Its statements run in one transaction. */
 export interface PackageMigration {
@@ -14,12 +14,11 @@ export interface PackageMigration {
 }
 
 /**
- * The schema of a package in PostgreSQL: its entities, migrations and queues.
+ * The schema of a package in PostgreSQL: its tables, migrations and queues.
  *
  * @example
  * const schema: PackageSchema = {
  *   name: "billing",
- *   entities: [],
  *   migrations: [{ name: "0001", statements: ["create schema billing", "create table billing.invoice (id uuid)"] }],
  *   queues: [reminders],
  * };
@@ -29,7 +28,10 @@ export interface PackageSchema {
   name: string;
   /** The package's own name of the schema, if `inSchema` gave it another one. The package's SQL contains this name. */
   renamedFrom?: string;
-  entities: readonly EntitySchema[];
+  /** The tables that statements use, as `defineTable` defines them. */
+  tables?: readonly NamedTable[];
+  /** The entities of MikroORM. `createDatabase` of `@collections/entities` finds and writes them. */
+  entities?: readonly SchemaEntity[];
   migrations: readonly PackageMigration[];
   /** Tables ("schema.table") whose rows the run-time role may never update or delete. */
   appendOnly?: readonly string[];
@@ -50,6 +52,11 @@ export interface PackageSchema {
    * The tables may still be those of an older version, or missing.
    */
   check?: (read: ReadRows, call: MigrateCall) => Promise<void>;
+}
+
+/** An entity of MikroORM, such as `defineEntity` makes. */
+export interface SchemaEntity {
+  readonly meta: { readonly schema?: string | undefined; readonly tableName: string };
 }
 
 /** The call of `migrate` that runs the check of a schema. */

@@ -35,8 +35,10 @@ export function queue<Data extends object>(name: string, options: QueueOptions):
 
 /** How soon a job runs. Without options it runs at once. */
 export interface JobOptions {
-  /** The earliest time at which the job runs. */
+  /** The earliest time at which the job runs. PostgreSQL's clock decides when it has come: take it from `databaseTime`. */
   startAfter?: Date;
+  /** Runs the job this many seconds after now. PostgreSQL's clock measures them. */
+  startAfterSeconds?: number;
   /**
    * pg-boss's `singletonKey`. It has no effect in queues that `migrate` creates, because they have pg-boss's standard
    * policy.

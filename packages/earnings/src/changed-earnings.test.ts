@@ -1,4 +1,5 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { anEarning, LATER, NOW } from "../tests/fixture.ts";

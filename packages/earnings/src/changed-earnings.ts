@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Earning } from "./earning.ts";
 import { selectedEarning } from "./write-earnings.ts";
 

@@ -1,4 +1,5 @@
-import { createDatabase, firstIdAt, migrate, newId, transaction } from "@collections/database";
+import { firstIdAt, migrate, newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { anEarning } from "../tests/fixture.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, firstIdAt, query, statement } from "@collections/database";
+import { firstIdAt, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 
 /** The deductions of a period in one currency: reversals took back commissions that had been paid out. */

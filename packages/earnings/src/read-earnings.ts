@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { encodeCursor, decodeCursor } from "./cursor.ts";
 import type { Earning } from "./earning.ts";

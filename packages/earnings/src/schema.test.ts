@@ -1,4 +1,5 @@
-import { createDatabase, migrate } from "@collections/database";
+import { migrate } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectByBooking } from "./earnings-by-booking.ts";

@@ -1,4 +1,5 @@
-import { createDatabase, type Database, isUniqueViolation, migrate, newId, transaction } from "@collections/database";
+import { isUniqueViolation, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { currency } from "@collections/money";
 import { testDatabase } from "@collections/testing";
 import * as fc from "fast-check";

@@ -1,15 +1,5 @@
-import {
-  type EntityManager,
-  forLenders,
-  insertFor,
-  lenderInsert,
-  lenderStatement,
-  query,
-  send,
-  statement,
-  tableOf,
-  type Tx,
-} from "@collections/database";
+import { forLenders, insertFor, lenderInsert, lenderStatement, query, send, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { credited, type Earning } from "./earning.ts";
 import { ofEachKind } from "./line-kinds.ts";
 import { EarningEntity } from "./schema.ts";

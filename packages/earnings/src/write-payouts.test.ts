@@ -1,4 +1,5 @@
-import { createDatabase, type Database, isUniqueViolation, migrate, newId, transaction } from "@collections/database";
+import { isUniqueViolation, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { currency } from "@collections/money";
 import { testDatabase, withoutTriggers } from "@collections/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { query, send, statement, tableOf, type Tx } from "@collections/database";
+import { query, send, statement } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import type { Earning } from "./earning.ts";
 import { selectedEarning } from "./write-earnings.ts";

@@ -1,4 +1,5 @@
-import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { newId, type Tx } from "@collections/database";
+import { newId } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { FieldPartnerNotFoundError } from "./field-partner-fault.ts";
 import { TokenPairEntity } from "./schema.ts";
 import { openSession } from "./session.ts";

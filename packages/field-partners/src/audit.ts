@@ -2,14 +2,13 @@ import {
   type Actor,
   AFTER_ALL_IDS,
   currentActor,
-  type EntityManager,
   firstIdSince,
   newestOfEachKind,
   newId,
   query,
   statement,
-  type Tx,
 } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { AuditEntryEntity } from "./schema.ts";
 
 /** An action to record about a field partner. `data` must not contain a token, a code or a phone. */

@@ -1,4 +1,5 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectByAct, selectByActor, selectOfAll, selectOfOne } from "./audit.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, joinedRows, query, statement, tableOf, type Tx } from "@collections/database";
+import { joinedRows, query, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { recordFieldPartnerAct } from "./audit.ts";
 import type { FieldPartner } from "./field-partner.ts";
 import { FieldPartnerEntity } from "./schema.ts";

@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { MUTATION_RESULT_TTL_MS } from "./mutation-result.ts";
 import { MutationResultEntity, OtpEntity, SessionEntity, TokenPairEntity } from "./schema.ts";
 

@@ -1,14 +1,5 @@
-import {
-  BEFORE_ALL_IDS,
-  type EntityManager,
-  isUniqueViolation,
-  newId,
-  publicId,
-  query,
-  statement,
-  tableOf,
-  type Tx,
-} from "@collections/database";
+import { BEFORE_ALL_IDS, isUniqueViolation, newId, publicId, query, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { isTimeZone, timeZoneOfCountry } from "@collections/local-time";
 import { LockMode } from "@mikro-orm/core";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";

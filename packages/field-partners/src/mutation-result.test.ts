@@ -1,4 +1,5 @@
-import { createDatabase, migrate, newId, transaction, type Tx } from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Tx } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

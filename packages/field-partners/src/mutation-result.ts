@@ -1,4 +1,5 @@
-import { query, send, statement, type Tx } from "@collections/database";
+import { query, send, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 
 /**
  * How long the result of a mutation is kept to answer its repeats.

@@ -1,4 +1,5 @@
-import { query, statement, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { recordFieldPartnerAct } from "./audit.ts";
 import { fieldPartnerById } from "./field-partner.ts";
 import { FieldPartnerNotFoundError } from "./field-partner-fault.ts";

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { enqueue, type EntityManager, newId, query, statement, tableOf, type Tx } from "@collections/database";
+import { enqueue, newId, query, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { LockMode } from "@mikro-orm/core";
 import { recordFieldPartnerAct } from "./audit.ts";
 import { isPhone } from "./field-partner.ts";

@@ -1,4 +1,5 @@
-import { createDatabase, migrate, type Tx, transaction } from "@collections/database";
+import { migrate, transaction } from "@collections/database";
+import { createDatabase, type Tx } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";

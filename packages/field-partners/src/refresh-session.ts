@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { judgeRefresh, REFRESH_REPEAT_MS, type RefreshState } from "./refresh-rule.ts";
 import { SessionEntity, TokenPairEntity } from "./schema.ts";
 import { endSession } from "./session.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, newId, query, statement, tableOf, type Tx } from "@collections/database";
+import { newId, query, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { LockMode } from "@mikro-orm/core";
 import { recordFieldPartnerAct } from "./audit.ts";
 import type { FieldPartner } from "./field-partner.ts";

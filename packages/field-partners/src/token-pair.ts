@@ -1,5 +1,6 @@
 import { createHash, type KeyObject, randomBytes } from "node:crypto";
-import { newId, query, statement, type Tx } from "@collections/database";
+import { newId, query, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { TokenPairEntity } from "./schema.ts";
 import { derivedSecret, type SignInKeys } from "./sign-in-keys.ts";
 

@@ -1,4 +1,5 @@
-import { createDatabase, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import {

@@ -1,4 +1,5 @@
-import { type EntityManager, transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 
 /** Runs `work` in a transaction. A dry run rolls it back, and returns the outcome all the same. */
 export async function commitUnlessDryRun<Outcome>(

@@ -1,5 +1,6 @@
 import { lenderAccounts, openAccounts } from "@collections/bookings";
-import { type EntityManager, transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import {
   createLender,
   InvalidLenderError,

@@ -5,7 +5,8 @@ import {
   takeQueuedRequests,
   type VisitOfFieldPartner,
 } from "@collections/cases";
-import { databaseTime, type Tx } from "@collections/database";
+import { databaseTime } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { AppContext } from "./request/app-request.ts";
 import { completeVisit, type CompleteVisitOutcome, type VisitToComplete } from "./visit/complete-visit.ts";
 import {

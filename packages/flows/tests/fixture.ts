@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { AMOUNT_FIELDS, type Case, caseByLoan } from "@collections/cases";
-import {
-  createDatabase,
-  type Database,
-  type DatabaseOptions,
-  migrate,
-  transaction,
-  type Tx,
-} from "@collections/database";
+import { migrate, transaction } from "@collections/database";
+import { createDatabase, type Database, type DatabaseOptions, type Tx } from "@collections/entities";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
 import { createVault, type IssuedKey, type Lender, type NewLender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";

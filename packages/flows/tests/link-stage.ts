@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Case } from "@collections/cases";
-import { type Database, query, type Queue, statement } from "@collections/database";
+import { query, type Queue, statement } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { FieldPartner } from "@collections/field-partners";
 import {
   type FakeWhatsApp,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AMOUNT_FIELDS } from "@collections/cases";
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";
 import * as fc from "fast-check";

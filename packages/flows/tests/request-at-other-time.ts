@@ -5,7 +5,8 @@
  * Arguments: the URL of the database, by how many milliseconds the clock is wrong, the field partner, the visit.
  */
 import assert from "node:assert/strict";
-import { createDatabase, transaction } from "@collections/database";
+import { transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { currency } from "@collections/money";
 import { requestPaymentLink } from "../src/link/request-payment-link.ts";
 import { SCHEMAS } from "./schemas.ts";

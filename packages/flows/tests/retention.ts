@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { createOutbound } from "@collections/outbound";
 import { startWebhooks } from "@collections/webhooks";
 

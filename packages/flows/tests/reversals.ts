@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import type { Reversal } from "@collections/bookings";
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import type { ReversalRequest } from "../src/payment/reversal-request.ts";

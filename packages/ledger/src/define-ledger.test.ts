@@ -1,35 +1,37 @@
-import { defineEntity, p } from "@mikro-orm/core";
+import { defineTable } from "@collections/database";
 import { expect, test } from "vitest";
+import type { AnchorColumns, ChainBlockColumns } from "./tables/ledger-tables.ts";
 import { defineLedger } from "./index.ts";
 
-const ChainBlockEntity = defineEntity({
-  name: "ShopChainBlock",
-  schema: "shop",
-  tableName: "chain_block",
-  properties: {
-    lenderId: p.uuid().primary(),
-    number: p.bigint().primary(),
-    transferIds: p.array().columnType("uuid[]"),
-    rowCount: p.integer(),
-    rowsHash: p.blob(),
-    previousHash: p.blob(),
-    lastId: p.uuid(),
-    createdAt: p.datetime(),
-    hash: p.blob(),
-  },
+interface ChainBlockRow extends ChainBlockColumns {
+  transferIds: string[];
+  rowsHash: Uint8Array;
+  previousHash: Uint8Array;
+}
+
+const chainBlock = defineTable<ChainBlockRow>("shop.chain_block", {
+  lenderId: "uuid",
+  number: "bigint",
+  transferIds: "uuid[]",
+  rowCount: "integer",
+  rowsHash: "bytea",
+  previousHash: "bytea",
+  lastId: "uuid",
+  createdAt: "timestamptz",
+  hash: "bytea",
 });
 
-const AnchorEntity = defineEntity({
-  name: "ShopAnchor",
-  schema: "shop",
-  tableName: "anchor",
-  properties: { lenderId: p.uuid().primary(), number: p.bigint(), hash: p.blob(), anchoredAt: p.datetime() },
+const anchor = defineTable<AnchorColumns>("shop.anchor", {
+  lenderId: "uuid",
+  number: "bigint",
+  hash: "bytea",
+  anchoredAt: "timestamptz",
 });
 
 test("defineLedger rejects blocks that have no column for the ids of a chained table", () => {
   const chained = ["transfer", "shipment"].map((noun) => {
     return { noun, table: { name: `shop.${noun}`, digestOf: (alias: string) => `shop.${noun}_digest(${alias}.id)` } };
   });
-  const define = () => defineLedger({ chainBlock: ChainBlockEntity, anchor: AnchorEntity, chained });
-  expect(define).toThrow('The entity ShopChainBlock has no column for "shipmentIds".');
+  const define = () => defineLedger({ chainBlock, anchor, chained });
+  expect(define).toThrow('The table shop.chain_block has no column for "shipmentIds".');
 });

@@ -1,6 +1,6 @@
-import type { EntityManager } from "@collections/database";
-import type { EntitySchema } from "@mikro-orm/core";
+import type { EntityManager, Table } from "@collections/database";
 import type { AnchorColumns, ChainBlockColumns, ChainedTable } from "./tables/ledger-tables.ts";
+import { schemaOf } from "./tables/statement-name.ts";
 import {
   anchorHeads,
   type AnchorHeadsOptions,
@@ -80,12 +80,12 @@ export interface Ledger<OwnCode extends string = never, OwnCount extends string 
 /** The tables of a ledger, and the checks that its verification makes in addition to the general ones. */
 export interface LedgerDefinition<Block extends ChainBlockColumns, Anchor extends AnchorColumns> {
   /**
-   * The entity of `chain_block`: `lenderId`, `number`, an array of ids for each chained table such as `transferIds`,
+   * The table `chain_block`: `lenderId`, `number`, an array of ids for each chained table such as `transferIds`,
    * `rowCount`, `rowsHash`, `previousHash`, `lastId`, `createdAt` and `hash`.
    */
-  readonly chainBlock: EntitySchema<Block>;
-  /** The entity of `anchor`: `lenderId`, `number`, `hash` and `anchoredAt`. */
-  readonly anchor: EntitySchema<Anchor>;
+  readonly chainBlock: Table<Block>;
+  /** The table `anchor`: `lenderId`, `number`, `hash` and `anchoredAt`. */
+  readonly anchor: Table<Anchor>;
   /** The tables whose rows are chained: `transfer`, and others. Each has a column of ids in `chain_block`. */
   readonly chained: readonly ChainedTable[];
   readonly checks?: readonly LedgerCheck[];
@@ -103,11 +103,11 @@ export interface LedgerDefinition<Block extends ChainBlockColumns, Anchor extend
  *
  * @example
  * const shopLedger: Ledger<"NOT_SHIPPED", "shipments"> = defineLedger({
- *   chainBlock: ChainBlockEntity,
- *   anchor: AnchorEntity,
+ *   chainBlock: chainBlockColumns,
+ *   anchor: anchorColumns,
  *   chained: [
- *     { noun: "transfer", table: appendOnlyTable(TransferEntity) },
- *     { noun: "shipment", table: appendOnlyTable(ShipmentEntity) },
+ *     { noun: "transfer", table: appendOnlyTable(transferColumns) },
+ *     { noun: "shipment", table: appendOnlyTable(shipmentColumns) },
  *   ],
  *   checks: [unshipped],
  * });
@@ -126,9 +126,9 @@ export function defineLedger<
   onExtended,
 }: LedgerDefinition<Block, Anchor>): Ledger<OwnCode, OwnCount> {
   const tables = {
-    schema: chainBlock.meta.schema ?? "public",
-    chainBlock: chainBlock as unknown as EntitySchema<ChainBlockColumns>,
-    anchor: anchor as unknown as EntitySchema<AnchorColumns>,
+    schema: schemaOf(chainBlock) || "public",
+    chainBlock: chainBlock as unknown as Table<ChainBlockColumns>,
+    anchor: anchor as unknown as Table<AnchorColumns>,
     chained,
   };
   const chain = chainOf(tables);

@@ -1,4 +1,5 @@
-import { isUniqueViolation, newId, type Tx } from "@collections/database";
+import { isUniqueViolation, newId } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { createKey, type IssuedKey } from "./key/api-key.ts";
 import { recordAct } from "./lender/audit.ts";
 import { InvalidLenderError } from "./lender/lender-fault.ts";

@@ -1,12 +1,5 @@
-import {
-  type Actor,
-  AFTER_ALL_IDS,
-  currentActor,
-  type EntityManager,
-  firstIdSince,
-  newId,
-  type Tx,
-} from "@collections/database";
+import { type Actor, AFTER_ALL_IDS, currentActor, firstIdSince, newId } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { OperatorAuditEntryEntity } from "./schema.ts";
 
 /** An action to record about an operator's access. `data` must not contain a token. */

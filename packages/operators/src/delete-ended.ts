@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { OperatorSessionEntity, SecondPersonRequestEntity, SignInLinkEntity, UsedFormEntity } from "./schema.ts";
 
 const KEEP_MS = 7 * 24 * 60 * 60_000;

@@ -1,4 +1,5 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { actsOnOperators } from "./audit.ts";

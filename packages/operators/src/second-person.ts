@@ -1,4 +1,5 @@
-import { type EntityManager, newId, type Tx } from "@collections/database";
+import { newId } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { recordOperatorAct } from "./audit.ts";
 import { SecondPersonRequestEntity } from "./schema.ts";
 

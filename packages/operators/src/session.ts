@@ -1,4 +1,5 @@
-import { type EntityManager, newId, transaction, type Tx } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { recordOperatorAct } from "./audit.ts";
 import type { OperatorRole } from "./role.ts";
 import { OperatorSessionEntity, SignInLinkEntity } from "./schema.ts";

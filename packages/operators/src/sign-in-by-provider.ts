@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { providerOperatorName } from "./operator-name.ts";
 import { knownRoles } from "./role.ts";
 import { type OperatorSession, startOperatorSession } from "./session.ts";

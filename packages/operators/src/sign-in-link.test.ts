@@ -1,4 +1,5 @@
-import { actingAs, createDatabase, migrate, transaction } from "@collections/database";
+import { actingAs, migrate, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import {

@@ -1,4 +1,5 @@
-import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { newId, query, statement } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { recordOperatorAct } from "./audit.ts";
 import { linkedOperatorName, linkName } from "./operator-name.ts";
 import { knownRoles, type OperatorRole } from "./role.ts";

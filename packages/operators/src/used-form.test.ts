@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createDatabase, migrate, transaction } from "@collections/database";
+import { migrate, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { deleteEndedSessions } from "./delete-ended.ts";

@@ -1,4 +1,5 @@
-import { query, statement, tableOf, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import { UsedFormEntity } from "./schema.ts";
 
 const forms = tableOf(UsedFormEntity);

@@ -1,11 +1,5 @@
-import {
-  createDatabase,
-  type Database,
-  type DatabaseOptions,
-  migrate,
-  newId,
-  transaction,
-} from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database, type DatabaseOptions } from "@collections/entities";
 import { currency } from "@collections/money";
 import { ANSWER_LIMIT_MS, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";

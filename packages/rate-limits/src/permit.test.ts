@@ -1,4 +1,5 @@
-import { createDatabase, type Database, migrate } from "@collections/database";
+import { migrate } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 
 /** A process's request for permits of one limit. All numbers are whole and at least 0. */
 export interface PermitRequest {

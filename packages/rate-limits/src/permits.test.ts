@@ -1,4 +1,5 @@
-import { createDatabase, type Database, migrate } from "@collections/database";
+import { migrate } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { type PermitRequest, type PermitGrant, takePermits } from "./permit.ts";
 import { rateLimitsSchema } from "./schema.ts";
 import { afterFile, testDatabase } from "@collections/testing";

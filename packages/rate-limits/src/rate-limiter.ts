@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { forgetPermits, type PermitRequest, takePermits } from "./permit.ts";
 import { createPermits, type Permits } from "./permits.ts";
 import type { PermitResult } from "./window.ts";

@@ -1,5 +1,4 @@
 import {
-  type EntityManager,
   firstIdAt,
   oneAfterAnother,
   oneLenderInsert,
@@ -8,6 +7,7 @@ import {
   statement,
   transaction,
 } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { AnsweredRequest, RequestLog } from "./request-log.ts";
 
 /** The most ids of keys that one call looks up for requests without a right signature. */

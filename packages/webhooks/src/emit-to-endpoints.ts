@@ -1,16 +1,8 @@
 import { isOnCluster, newId, query, send, type SendOptions, signal, statement, type Tx } from "@collections/database";
 import { EndpointNotFoundError, isRegistered, unnamedKey, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 import { contains, holdSubscriptions, type SubscriptionRow } from "./endpoint/subscription.ts";
-import {
-  columnsOf,
-  DELIVERY,
-  EVENT,
-  type EventCopy,
-  eventTable,
-  sendDeliveries,
-  sendEvents,
-  translatorOf,
-} from "./event-copy.ts";
+import { columnsOf, DELIVERY, EVENT, type EventCopy, sendDeliveries, sendEvents, translatorOf } from "./event-copy.ts";
+import { eventTable } from "./storage/event.ts";
 import { bodyOf, checkBody, type CheckedEvent, type EmitResult, InvalidEventError, quote } from "./event-input.ts";
 import { lastSequences } from "./insight/verification.ts";
 import { deliveryTable } from "./storage/delivery.ts";

@@ -1,16 +1,8 @@
 import { afterCommit, isOnCluster, query, send, signal, statement, type Tx } from "@collections/database";
 import { emitToEndpoints } from "./emit-to-endpoints.ts";
 import { isRegistered, WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
-import {
-  columnsOf,
-  DELIVERY,
-  EVENT,
-  type EventCopy,
-  eventTable,
-  sendDeliveries,
-  sendEvents,
-  translatorOf,
-} from "./event-copy.ts";
+import { columnsOf, DELIVERY, EVENT, type EventCopy, sendDeliveries, sendEvents, translatorOf } from "./event-copy.ts";
+import { eventTable } from "./storage/event.ts";
 import {
   bodyOf,
   type CheckedEvent,

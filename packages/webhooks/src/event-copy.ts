@@ -1,7 +1,7 @@
-import { isUniqueViolation, oneLenderInsert, send, type SendOptions, tableOf, type Tx } from "@collections/database";
+import { isUniqueViolation, oneLenderInsert, send, type SendOptions, type Tx } from "@collections/database";
 import { type CheckedEvent, repeatedId } from "./event-input.ts";
 import { type Delivery, deliveryTable } from "./storage/delivery.ts";
-import { EventEntity } from "./storage/event.ts";
+import { eventTable } from "./storage/event.ts";
 
 /** A copy of an event for one endpoint, as its rows store it. `lenderId` is the address of the endpoint. */
 export interface EventCopy extends Pick<Delivery, "lenderId" | "kind" | "loan" | "sequence"> {
@@ -55,7 +55,6 @@ export function translatorOf(events: readonly CheckedEvent[]): SendOptions {
   };
 }
 
-export const eventTable = tableOf(EventEntity);
 /** The columns that `emit` writes. */
 export const EVENT = ["lenderId", "id", "kind", "sourceLoanNumber", "sequence", "body", "occurredAt"] as const;
 export const DELIVERY = ["lenderId", "id", "endpointId", "loan", "sequence", "kind", "state"] as const;

@@ -1,16 +1,16 @@
 import type { PackageSchema } from "@collections/database";
-import { AlertEntity, alertQueue } from "./endpoint/alert.ts";
-import { AttemptEntity } from "./storage/attempt-log.ts";
-import { DeliveryEntity } from "./storage/delivery.ts";
-import { EndpointEntity } from "./endpoint/endpoint.ts";
-import { SubscriptionEntity } from "./endpoint/subscription.ts";
-import { EventEntity } from "./storage/event.ts";
-import { EventWithoutEndpointEntity } from "./storage/event-without-endpoint.ts";
+import { alerts, alertQueue } from "./endpoint/alert.ts";
+import { attemptTable } from "./storage/attempt-log.ts";
+import { deliveryTable } from "./storage/delivery.ts";
+import { endpointTable } from "./endpoint/endpoint.ts";
+import { subscriptions } from "./endpoint/subscription.ts";
+import { eventTable } from "./storage/event.ts";
+import { eventWithoutEndpointTable } from "./storage/event-without-endpoint.ts";
 import { migration0003 } from "./migrations/0003-partitions.ts";
 import { migration0008 } from "./migrations/0008-partitions-on-a-cluster.ts";
-import { ReplayEntity } from "./replay/replay.ts";
-import { ReplayRequestEntity } from "./replay/replay-request.ts";
-import { LetGoEntity, RetentionEntity } from "./storage/retention.ts";
+import { replayTable } from "./replay/replay.ts";
+import { requests } from "./replay/replay-request.ts";
+import { letGoTable, retentionTable } from "./storage/retention.ts";
 import { retryQueue } from "./dispatch/retry.ts";
 
 /**
@@ -30,18 +30,18 @@ import { retryQueue } from "./dispatch/retry.ts";
  */
 export const webhooksSchema: PackageSchema = {
   name: "webhooks",
-  entities: [
-    EndpointEntity,
-    SubscriptionEntity,
-    EventEntity,
-    EventWithoutEndpointEntity,
-    DeliveryEntity,
-    AttemptEntity,
-    AlertEntity,
-    ReplayEntity,
-    ReplayRequestEntity,
-    RetentionEntity,
-    LetGoEntity,
+  tables: [
+    endpointTable,
+    subscriptions,
+    eventTable,
+    eventWithoutEndpointTable,
+    deliveryTable,
+    attemptTable,
+    alerts,
+    replayTable,
+    requests,
+    retentionTable,
+    letGoTable,
   ],
   migrations: [
     {

@@ -1,4 +1,5 @@
-import { createDatabase, type Database, databaseTime, transaction } from "@collections/database";
+import { databaseTime, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { createFieldPartner, issueAccessToken } from "@collections/field-partners";
 import { assignCases, onboardLender, recordPayout, settlePromises } from "@collections/flows";
 import type { LenderTwin } from "@collections/lender-twin";

@@ -10,7 +10,7 @@ import type {
   ReversalOutcome,
   ReversalRequest,
 } from "@collections/flows";
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { SignInKeys } from "@collections/field-partners";
 import type { AnchorKeys } from "@collections/ledger";
 import type { Credentials, KeyUses, LenderProfile, Vault } from "@collections/lenders";

@@ -5,7 +5,8 @@
 export const HOST = `
 import { caseAccounts, lenderAccounts, openAccounts, placement, postTransfers } from "@collections/bookings";
 import { bookingsSchema } from "@collections/bookings/schema";
-import { createDatabase, joinTransaction, migrate, newId } from "@collections/database";
+import { joinTransaction, migrate, newId } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { currency } from "@collections/money";
 import { emit, registerEndpoint } from "@collections/webhooks";
 import { webhooksSchema } from "@collections/webhooks/schema";

@@ -9,6 +9,7 @@ import { writeChecksums } from "./checksums.ts";
 import { CommandError, run } from "./command.ts";
 import { EXAMPLES, copyExamples, exampleNames, importedBy, promisedOutputs, readManifest } from "./example.ts";
 import { HOST } from "./host-script.ts";
+import { installAlone } from "./install-alone.ts";
 import { HOST_OVERRIDES, installOutside, type Outside } from "./outside.ts";
 import { ROOT } from "./pack-all.ts";
 
@@ -20,6 +21,7 @@ interface Manifest {
   type: string;
   exports: Record<string, string | { types: string; default: string }>;
   dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
   engines: { node: string };
 }
 
@@ -90,6 +92,26 @@ describe("the published packages", () => {
   });
 });
 
+describe("a package that a host uses alone", () => {
+  test.each([
+    { name: "ledger", needed: ["ledger", "database", "money"], packages: 6, mb: 2 },
+    { name: "webhooks", needed: ["webhooks", "database", "outbound", "signing"], packages: 20, mb: 14 },
+  ])(
+    "beyond pg, $name installs at most $packages packages with $mb MB, and no MikroORM",
+    async ({ name, needed, ...most }) => {
+      const names = new Set(needed.map((one) => `@collections/${one}`));
+      const paths = outside.tarballs.filter((tarball) => names.has(tarball.name)).map(({ path }) => path);
+      const alone = dirname(outside.app);
+      const ofPg = new Set((await installAlone(join(alone, `pg-${name}`), ["pg"])).keys());
+      const installed = [...(await installAlone(join(alone, name), paths))].filter(([path]) => !ofPg.has(path));
+      expect(installed.map(([path]) => path)).toContain(`@collections/${name}`);
+      expect(installed.filter(([path]) => /mikro|kysely/.test(path))).toEqual([]);
+      expect(installed.length).toBeLessThanOrEqual(most.packages);
+      expect(installed.reduce((sum, [, bytes]) => sum + bytes, 0) / 1e6).toBeLessThanOrEqual(most.mb);
+    },
+  );
+});
+
 describe("outside of the workspace", () => {
   test("every entry point of every package can be imported on this Node and on the oldest supported one", async () => {
     const file = await script(
@@ -107,8 +129,8 @@ describe("outside of the workspace", () => {
     }
   });
 
-  test("only one copy of pg is installed if the host uses the overrides in the README of the database package", async () => {
-    const readme = await readFile(join(ROOT, "packages/database/README.md"), "utf8");
+  test("only one copy of pg is installed if the host uses the overrides in the README of the entities package", async () => {
+    const readme = await readFile(join(ROOT, "packages/entities/README.md"), "utf8");
     expect(readme).toContain(`"overrides": ${JSON.stringify(HOST_OVERRIDES)}`);
     const installed = await readdir(join(outside.app, "node_modules"), { recursive: true });
     const copies = installed.filter((path) => /(^|\/)node_modules\/pg\/package\.json$/.test(`node_modules/${path}`));
@@ -132,13 +154,11 @@ describe("outside of the workspace", () => {
     expect(ours).toEqual([expect.stringMatching(/^typed\.ts\(\d+,14\): error TS2322: /)]);
   });
 
-  test("without skipLibCheck, tsc reports the errors in pg-boss and postgres-interval that the README of the database names", async () => {
-    // These packages import all that have errors.
-    const names = ["@collections/database", "@collections/ledger", "@collections/webhooks"];
+  test("without skipLibCheck, tsc reports only the error in postgres-interval that the README of the entities names", async () => {
+    const names = ["@collections/database", "@collections/entities", "@collections/ledger", "@collections/webhooks"];
     const lines = names.map((name, index) => `export * as package${index} from ${JSON.stringify(name)};`);
     const file = await script("dependencies.ts", lines.join("\n"));
-    const ofPgBoss = Array.from({ length: 5 }, () => "pg-boss");
-    expect(packagesOf(await compile("es2024", [file]))).toEqual([...ofPgBoss, "postgres-interval"]);
+    expect(packagesOf(await compile("es2024", [file]))).toEqual(["postgres-interval"]);
     expect(packagesOf(await everythingCompiled())).not.toContain("postgres-interval");
   });
 
@@ -166,13 +186,15 @@ describe("outside of the workspace", () => {
   test("migrating one package creates no table of another package", async () => {
     const file = await script(
       "alone.js",
-      `import { createDatabase, migrate } from "@collections/database";
+      `import { migrate } from "@collections/database";
+       import { createDatabase } from "@collections/entities";
        const brought = [];
        for (const [entryPoint, url] of JSON.parse(process.argv[2])) {
          const schema = Object.values(await import(entryPoint)).find((it) => Array.isArray(it.migrations));
          await migrate({ url, schemas: [schema], jobs: true });
          const database = await createDatabase({ url, schemas: [schema] });
-         for (const entity of schema.entities) await database.em().find(entity, {}, { limit: 1 });
+         for (const entity of schema.entities ?? []) await database.em().find(entity, {}, { limit: 1 });
+         for (const { name } of schema.tables ?? []) await database.pool.query("select from " + name + " limit 1");
          await database.close();
          brought.push(["collections_jobs", "public.collections_job_commit", "public.collections_migration", "public.collections_migration_digest", ...(schema.migrations.length > 0 ? [schema.name] : [])]);
        }
@@ -212,8 +234,8 @@ describe("a published package", () => {
 
   test("is reported if its declarations import a package whose types it does not declare", async () => {
     const database = manifests.find(({ name }) => name === "@collections/database")!;
-    const { "@types/pg": _, ...dependencies } = database.dependencies!;
-    expect(await undeclaredImports({ ...database, dependencies })).toEqual(["@types/pg"]);
+    const { "@types/pg": _, ...peerDependencies } = database.peerDependencies!;
+    expect(await undeclaredImports({ ...database, peerDependencies })).toEqual(["@types/pg"]);
   });
 });
 
@@ -249,7 +271,8 @@ const COMMENT_LINE = /^\s*(?:\*|\/\*|\/\/)/;
  * declaration may import a package whose types are in an `@types` package. Then that `@types` package must be declared
  * too.
  */
-async function undeclaredImports({ name, dependencies = {} }: Manifest): Promise<string[]> {
+async function undeclaredImports({ name, dependencies = {}, peerDependencies = {} }: Manifest): Promise<string[]> {
+  const declared = { ...dependencies, ...peerDependencies };
   const { files } = outside.tarballs.find((tarball) => tarball.name === name)!;
   const found = new Set<string>();
   for (const file of files.filter((path) => /\.(?:js|d\.ts)$/.test(path))) {
@@ -263,7 +286,7 @@ async function undeclaredImports({ name, dependencies = {} }: Manifest): Promise
       if (file.endsWith(".d.ts") && existsSync(join(outside.app, "node_modules", types))) found.add(types);
     }
   }
-  return [...found].filter((used) => used !== name && !Object.hasOwn(dependencies, used)).toSorted();
+  return [...found].filter((used) => used !== name && !Object.hasOwn(declared, used)).toSorted();
 }
 
 function isTypeScript(path: string): boolean {

@@ -8,8 +8,11 @@ import { packAll, pnpm, type Tarball } from "./pack-all.ts";
 /** The oldest Node that all packages support, and the oldest Node that the packages for lenders support. */
 const [FLOOR, LENDERS_FLOOR] = ["22.19", "20.3"];
 
-/** The versions that a host's manifest chooses for the dependencies of our packages, as the README of the database advises. */
+/** The versions that a host's manifest chooses for the dependencies of our packages, as the README of the entities advises. */
 export const HOST_OVERRIDES = { pg: "8.23.1" };
+
+/** The version of pg's types that the host chooses. */
+const PG_TYPES = "8.23.1";
 
 /** Folders outside of the workspace, in which the packages are used as their users use them. */
 export interface Outside {
@@ -44,10 +47,8 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
   const [app, examples] = [await emptyPackage(join(folder, "app")), await emptyPackage(join(folder, "examples"))];
   const floors = installNodes(join(folder, "nodes"), [FLOOR, LENDERS_FLOOR]);
   const packages = packAll(join(folder, "tarballs")).then(async (tarballs) => {
-    await npmInstall(
-      app,
-      tarballs.map(({ path }) => path),
-    );
+    // A host in TypeScript installs the types of pg itself.
+    await npmInstall(app, [...tarballs.map(({ path }) => path), `@types/pg@${PG_TYPES}`]);
     await installExamples(examples, tarballs);
     return tarballs;
   });

@@ -168,6 +168,9 @@ async function tablesOf({ folder }: WorkspacePackage): Promise<string[]> {
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
     .map((file) => readFile(join(ROOT, folder, "src", file), "utf8"));
   return (await Promise.all(texts)).flatMap((text) =>
-    Array.from(text.matchAll(/^ +tableName: "(\w+)",$/gm), ([, table]) => table!),
+    Array.from(
+      text.matchAll(/^ +tableName: "(\w+)",$|defineTable<\w+>\("\w+\.(\w+)"/gm),
+      ([, ofEntity, defined]) => ofEntity ?? defined!,
+    ),
   );
 }

@@ -6,3 +6,4 @@ export { until } from "./until.ts";
 export { withoutTriggers } from "./without-triggers.ts";
 export { nodesOfThisMachine, packInto } from "./packed-package.ts";
 export { ANSWER_LIMIT_MS } from "./limits.ts";
+export { type SilentWire, silentWire } from "./silent-wire.ts";

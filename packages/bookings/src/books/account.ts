@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import { accountTable } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 import { AccountEntity, type AccountKind } from "../schema.ts";
@@ -157,4 +157,4 @@ export function openAccounts(tx: Tx, accounts: readonly AccountToOpen[], now: Da
   table.open(tx, accounts, now);
 }
 
-const table = accountTable(AccountEntity);
+const table = accountTable(tableOf(AccountEntity));

@@ -1,4 +1,5 @@
-import { createDatabase, type Database, migrate, newId, sqlState, transaction } from "@collections/database";
+import { migrate, newId, sqlState, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { directUrl, testDatabase, withoutTriggers } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectionsLedger, type Posting, postTransfers } from "../index.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { excessAccount, receivableAccount } from "./account.ts";
 import { newestOf, type Posting, type Transfer } from "./transfer.ts";

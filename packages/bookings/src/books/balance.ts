@@ -1,4 +1,5 @@
-import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import { BEFORE_ALL_IDS, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Balance } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 

@@ -1,14 +1,5 @@
-import {
-  BEFORE_ALL_IDS,
-  type EntityManager,
-  forLenders,
-  insertFor,
-  lenderStatement,
-  query,
-  send,
-  statement,
-  type Tx,
-} from "@collections/database";
+import { BEFORE_ALL_IDS, forLenders, insertFor, lenderStatement, query, send, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { appendOnlyTable } from "@collections/ledger";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { type Attribution, type BookingWarning, PaymentBookingEntity } from "../schema.ts";
@@ -75,7 +66,7 @@ export interface PaymentsAfterKey {
   readonly after: Date;
 }
 
-export const bookings = appendOnlyTable(PaymentBookingEntity);
+export const bookings = appendOnlyTable(tableOf(PaymentBookingEntity));
 
 /**
  * Inserts any number of bookings with one SQL statement. If a (lender, loan, reference) is already booked, the transaction

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CurrencyCode, Percent } from "@collections/money";
 
 /** A payment with the amount that is applied now, after reversals and after excess was applied later. */

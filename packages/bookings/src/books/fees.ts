@@ -1,4 +1,5 @@
-import { type EntityManager, firstIdAt, query, statement } from "@collections/database";
+import { firstIdAt, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CurrencyCode, Percent } from "@collections/money";
 
 /** A transfer that changed what a lender pays for commissions. Amounts are in minor units. */

@@ -1,4 +1,5 @@
-import { type EntityManager, firstIdAt, query, statement } from "@collections/database";
+import { firstIdAt, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 
 /** The payments in one currency that were booked in a period. Amounts are in minor units, before any reversal. */

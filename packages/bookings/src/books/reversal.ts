@@ -1,6 +1,5 @@
 import {
   BEFORE_ALL_IDS,
-  type EntityManager,
   forLenders,
   insertFor,
   joinedRows,
@@ -8,8 +7,8 @@ import {
   query,
   send,
   statement,
-  type Tx,
 } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { appendOnlyTable } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 import { type BookingWarning, PaymentReversalEntity, type ReappliedExcess, type ReversalReason } from "../schema.ts";
@@ -114,7 +113,7 @@ export interface RemainingPayment {
   readonly excessMinor: bigint;
 }
 
-export const reversals = appendOnlyTable(PaymentReversalEntity);
+export const reversals = appendOnlyTable(tableOf(PaymentReversalEntity));
 
 /**
  * Inserts a reversal. If its (lender, loan, reversalReference) is already recorded, the transaction fails with a unique

@@ -1,4 +1,5 @@
-import { type EntityManager, insertFor, newId, query, send, statement, type Tx } from "@collections/database";
+import { insertFor, newId, query, send, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { appendOnlyTable } from "@collections/ledger";
 import type { CurrencyCode } from "@collections/money";
 import { TransferEntity, type TransferKind } from "../schema.ts";
@@ -35,7 +36,7 @@ export interface Transfer extends Posting {
   readonly id: string;
 }
 
-export const transfers = appendOnlyTable(TransferEntity);
+export const transfers = appendOnlyTable(tableOf(TransferEntity));
 
 /**
  * Inserts any number of postings with one SQL statement. A posting between accounts that its kind does not allow, such as a

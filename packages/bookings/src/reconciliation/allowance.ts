@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, tableOf, transaction } from "@collections/database";
+import { query, statement, transaction } from "@collections/database";
+import { type EntityManager, tableOf } from "@collections/entities";
 import { defineEntity, p } from "@mikro-orm/core";
 
 /** The cost of a run that a lender has requested. Runs that failed have a cost, too. Old costs are deleted. */

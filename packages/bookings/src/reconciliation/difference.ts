@@ -1,4 +1,5 @@
-import { type EntityManager, lenderInsert, query, statement, tableOf, type Tx } from "@collections/database";
+import { lenderInsert, query, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { insertRows } from "./insert-rows.ts";

@@ -1,5 +1,6 @@
 import { DIFFERENCE_LISTS, type DifferenceList } from "./comparison.ts";
-import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
+import { migrate, newId, query, statement, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { currency } from "@collections/money";
 import { directUrl, testDatabase, withoutTriggers } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { type EntityManager, oneLenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
+import { oneLenderInsert, query, send, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { DifferenceList } from "./comparison.ts";
 import type { RunKey } from "./reconciliation-row.ts";

@@ -1,4 +1,5 @@
-import { insertFor, isOnCluster, type LenderStatement, send, type Table, type Tx } from "@collections/database";
+import { insertFor, isOnCluster, type LenderStatement, send, type Table } from "@collections/database";
+import type { Tx } from "@collections/entities";
 
 /** PostgreSQL converts each array once for a whole statement, so the limit only bounds the size of a message. */
 const ROWS_AT_A_TIME = 5_000;

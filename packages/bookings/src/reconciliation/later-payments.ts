@@ -1,4 +1,5 @@
-import { query, statement, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { LoanPayment } from "./pair-on-loan.ts";
 import { BOOKED_PAYMENT, type RunKey } from "./reconciliation-row.ts";
 

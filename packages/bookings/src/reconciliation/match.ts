@@ -1,4 +1,5 @@
-import { oneLenderInsert, query, send, statement, tableOf, type Tx } from "@collections/database";
+import { oneLenderInsert, query, send, statement } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, p } from "@mikro-orm/core";
 import type { BookedPayment, ReconciliationWindow, ReportedPayment } from "./comparison.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { ReconciliationWindow } from "./comparison.ts";
 
 /** A window that a lender's payments were compared in, with the result of the latest run. */

@@ -1,13 +1,5 @@
-import {
-  BEFORE_ALL_IDS,
-  firstIdAt,
-  lenderInsert,
-  query,
-  send,
-  statement,
-  tableOf,
-  type Tx,
-} from "@collections/database";
+import { BEFORE_ALL_IDS, firstIdAt, lenderInsert, query, send, statement } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { insertRows } from "./insert-rows.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, send, statement, tableOf, transaction, type Tx } from "@collections/database";
+import { query, send, statement, transaction } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { ComparisonTotals, CurrencyTotal, DifferenceList, ReconciliationWindow } from "./comparison.ts";
 import type { RunKey } from "./reconciliation-row.ts";

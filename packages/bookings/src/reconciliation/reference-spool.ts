@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { BookedPayment, ComparedItem, ReportedPayment } from "./comparison.ts";
 import { type RunKey, stageBooked, stagedItems, stageRows } from "./reconciliation-row.ts";
 

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, tableOf } from "@collections/database";
+import { query, statement } from "@collections/database";
+import { type EntityManager, tableOf } from "@collections/entities";
 import { createHash, type Hash } from "node:crypto";
 import { type ReconciliationDifference, ReconciliationDifferenceEntity } from "./difference.ts";
 import type { RunKey } from "./reconciliation-row.ts";

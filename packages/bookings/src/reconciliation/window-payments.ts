@@ -1,4 +1,5 @@
-import { AFTER_ALL_IDS, query, statement, tableOf, type Tx } from "@collections/database";
+import { AFTER_ALL_IDS, query, statement } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import type { BookedPayment, ReconciliationWindow } from "./comparison.ts";
 import { contestedMatches, deleteMatches, deleteMatchesOf, type IdRange, type Match } from "./match.ts";
 import {

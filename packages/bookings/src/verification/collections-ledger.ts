@@ -1,3 +1,4 @@
+import { tableOf } from "@collections/entities";
 import { defineLedger, type Ledger } from "@collections/ledger";
 import { bookings } from "../books/booking.ts";
 import { reversals } from "../books/reversal.ts";
@@ -28,8 +29,8 @@ export const collectionsLedger: Ledger<
   BookingProblemCode | CommissionProblemCode | ReversalProblemCode,
   "bookings" | "reversals"
 > = defineLedger({
-  chainBlock: ChainBlockEntity,
-  anchor: AnchorEntity,
+  chainBlock: tableOf(ChainBlockEntity),
+  anchor: tableOf(AnchorEntity),
   chained: [
     { noun: "transfer", table: transfers },
     { noun: "booking", table: bookings },

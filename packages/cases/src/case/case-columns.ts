@@ -1,4 +1,4 @@
-import { tableOf } from "@collections/database";
+import { tableOf } from "@collections/entities";
 import { DETAIL_PROPERTIES } from "./case-details.ts";
 import { Case } from "./collection-case.ts";
 import type { ImportedCase } from "./locked-case.ts";

@@ -1,4 +1,5 @@
-import { BEFORE_ALL_IDS, type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { BEFORE_ALL_IDS, query, send, statement } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { caseTable } from "./case-columns.ts";
 
 /** A case whose borrower's personal data are stored, and when the case ended. */

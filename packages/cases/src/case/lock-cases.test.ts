@@ -1,4 +1,5 @@
-import { type Database, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { sessionsWaitingForLocks } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { applyPayment } from "./apply-payment.ts";

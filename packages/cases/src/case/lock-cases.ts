@@ -5,8 +5,8 @@ import {
   lenderStatement,
   query,
   statement,
-  type Tx,
 } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { type CaseProperty, caseTable, IMPORTED_PROPERTIES, LOCKED_PROPERTIES } from "./case-columns.ts";
 import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 

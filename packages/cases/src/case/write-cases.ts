@@ -6,8 +6,8 @@ import {
   lenderStatement,
   query,
   send,
-  type Tx,
 } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { ReversedCase } from "./apply-reversal.ts";
 import { type CaseProperty, caseTable, IMPORTED_PROPERTIES } from "./case-columns.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";

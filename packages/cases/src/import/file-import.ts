@@ -1,4 +1,5 @@
-import { type EntityManager, send, statement, tableOf, type Tx } from "@collections/database";
+import { send, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { ImportSummary } from "./import-run.ts";
 

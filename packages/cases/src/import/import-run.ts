@@ -1,4 +1,5 @@
-import { type EntityManager, query, send, statement, tableOf, type Tx } from "@collections/database";
+import { query, send, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { RowFault } from "../fields/row-fault.ts";
 

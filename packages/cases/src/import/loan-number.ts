@@ -1,4 +1,5 @@
-import { type EntityManager, isDistributed, query, statement } from "@collections/database";
+import { isDistributed, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { identityForms } from "../fields/identity-text.ts";
 import { statesOfLoans } from "../list/read-cases.ts";
 

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CaseStatus } from "../case/case-status.ts";
 
 /** The number of cases and promises that a field partner is responsible for now. */

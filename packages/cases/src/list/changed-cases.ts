@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Case } from "../case/collection-case.ts";
 import { OWN_CASE_COLUMNS, type OwnCase, shownCase, shrunkIfEndedBy } from "./own-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";

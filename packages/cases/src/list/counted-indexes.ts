@@ -1,4 +1,5 @@
-import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import { BEFORE_ALL_IDS, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CaseStatus } from "../case/case-status.ts";
 import { type CaseSearch, hasTextAndMore, uniqueOf, wordsOf } from "./case-search.ts";
 import { endsWith, namedLike, rowsOf, searchIn } from "./found-rows.ts";

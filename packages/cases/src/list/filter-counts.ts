@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { CASE_STATUSES, type CaseStatus } from "../case/case-status.ts";
 import { AGES } from "./outstanding-by-age.ts";
 import { INDEXED_STATUSES } from "./search-state.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { defineEntity, p } from "@mikro-orm/core";
 import type { CaseKey } from "../case/locked-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";

@@ -1,11 +1,5 @@
-import {
-  AFTER_ALL_IDS,
-  BEFORE_ALL_IDS,
-  type EntityManager,
-  query,
-  statement,
-  transaction,
-} from "@collections/database";
+import { AFTER_ALL_IDS, BEFORE_ALL_IDS, query, statement, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { selectEnd } from "./outstanding-by-age.ts";
 import { type StatusSetByPayments, STATUSES_SET_BY_PAYMENTS } from "./rare-status.ts";
 

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { caseTable } from "../case/case-columns.ts";
 import type { CaseStatus } from "../case/case-status.ts";
 import type { Case } from "../case/collection-case.ts";

@@ -1,4 +1,5 @@
-import { AFTER_ALL_IDS, BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import { AFTER_ALL_IDS, BEFORE_ALL_IDS, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 
 /**

@@ -1,4 +1,5 @@
-import { createDatabase, migrate, newId } from "@collections/database";
+import { migrate, newId } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { casesSchema } from "../schema.ts";

@@ -1,4 +1,5 @@
-import { createDatabase, type Database, isDistributed, migrate, newId, transaction } from "@collections/database";
+import { isDistributed, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ImportedCase } from "../case/locked-case.ts";

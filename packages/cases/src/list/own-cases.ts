@@ -1,4 +1,5 @@
-import { type EntityManager, isDistributed, query, statement } from "@collections/database";
+import { isDistributed, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { decodeListCursor, encodeListCursor, listFingerprint, type ListPosition } from "./case-list-cursor.ts";
 import type { CaseStatus } from "../case/case-status.ts";
 import type { Case } from "../case/collection-case.ts";

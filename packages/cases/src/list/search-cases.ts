@@ -1,4 +1,5 @@
-import { type EntityManager, query, readSnapshot, statement } from "@collections/database";
+import { query, readSnapshot, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type CaseSearch, filterOf, hasTextAndMore } from "./case-search.ts";
 import { fewestOf } from "./counted-indexes.ts";
 import {

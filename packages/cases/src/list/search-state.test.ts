@@ -1,4 +1,5 @@
-import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
+import { migrate, newId, query, statement, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { casesDatabase } from "../../tests/cases-database.ts";

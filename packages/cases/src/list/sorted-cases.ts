@@ -1,4 +1,5 @@
-import { AFTER_ALL_IDS, type EntityManager, query, readSnapshot, statement } from "@collections/database";
+import { AFTER_ALL_IDS, query, readSnapshot, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type CaseSearch, filterOf } from "./case-search.ts";
 import { type FoundCase, lastOf, MOST_READ, searchIn } from "./found-rows.ts";
 

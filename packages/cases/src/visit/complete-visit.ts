@@ -1,4 +1,5 @@
-import { newId, query, statement, type Tx } from "@collections/database";
+import { newId, query, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import type { NumberedEvent } from "../case/case-status.ts";
 import { isDay } from "../fields/instant.ts";

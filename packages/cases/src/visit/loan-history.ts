@@ -1,4 +1,5 @@
-import { type EntityManager, joinedRows, query, statement } from "@collections/database";
+import { joinedRows, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { caseTable } from "../case/case-columns.ts";
 import type { Case } from "../case/collection-case.ts";
 import { identityForms } from "../fields/identity-text.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import type { LockedCase } from "../case/locked-case.ts";
 import { PromiseToPay, promiseTable } from "./promise-to-pay.ts";
 

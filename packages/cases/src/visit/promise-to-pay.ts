@@ -1,4 +1,4 @@
-import { tableOf } from "@collections/database";
+import { tableOf } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 

@@ -1,4 +1,5 @@
-import { type EntityManager, isDistributed, query, statement } from "@collections/database";
+import { isDistributed, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { CaseKey } from "../case/locked-case.ts";
 import { decodeCursor, encodeCursor, InvalidCursorError, page, type Page, type PageRequest } from "../list/page.ts";
 import { type PromiseToPay, promiseTable } from "./promise-to-pay.ts";

@@ -1,4 +1,5 @@
-import { query, statement, type Tx } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { NumberedEvent } from "../case/case-status.ts";
 import { caseGoneSince } from "../list/gone-case.ts";
 import type { LockedCase } from "../case/locked-case.ts";

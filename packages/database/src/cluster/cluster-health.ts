@@ -1,4 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "../transaction/entity-manager.ts";
 import { isDistributed } from "../transaction/is-distributed.ts";
 import { statement } from "../sql/statement.ts";
 import { query } from "../transaction/transaction.ts";

@@ -1,4 +1,4 @@
-import { Client, type ClientConfig } from "pg";
+import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
 import { clientConfig, settingsOf, socketOf } from "./client-config.ts";
 import { searchOf } from "./host-search.ts";
 import { explainTls } from "./tls-error.ts";
@@ -28,6 +28,11 @@ type ConnectCallback = (error: Error | null, client?: Client) => void;
  */
 export function newClient(url: string, config: ClientConfig): Client {
   return new (clientClass(url))(config);
+}
+
+/** Makes a pool of the clients of `clientClass`. */
+export function newPool(config: PoolConfig & { readonly Client: typeof Client }): Pool {
+  return new Pool(config);
 }
 
 /** Returns the class of the clients of a URL, for the option `Client` of a pool. */

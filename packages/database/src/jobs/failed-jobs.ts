@@ -1,4 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "../transaction/entity-manager.ts";
 import { statement } from "../sql/statement.ts";
 import { query } from "../transaction/transaction.ts";
 import { inJobsSchema } from "./jobs-schema.ts";

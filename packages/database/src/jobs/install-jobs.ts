@@ -1,7 +1,8 @@
-import type { Client, Pool } from "pg";
+import type { Client } from "pg";
 import type { Reader } from "../transaction/host-client.ts";
 import type { Queue } from "../queue.ts";
 import { sqlState } from "../sql/sql-state.ts";
+import { newBoss } from "../boss.ts";
 import { PG_BOSS_SCHEMA } from "./boss-schema.ts";
 import { JOB_COMMIT_TABLE } from "./job-commit-table.ts";
 
@@ -58,12 +59,11 @@ function settingsOf({ options }: Queue) {
  * Creates or updates the tables of pg-boss, the queues and JOB_COMMIT_TABLE. If a later version has made the tables, only
  * creates missing queues. The caller has to hold the migration lock.
  */
-export async function installJobs(pool: Pool, queues: readonly Queue[], jobsSchema: string): Promise<void> {
-  await makeJobCommitTable(pool);
-  const isNewer = (await newerBoss(pool, jobsSchema)) !== undefined;
-  const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
-  const { PgBoss } = await import("pg-boss");
-  const boss = new PgBoss({ db, schema: jobsSchema, supervise: false, schedule: false });
+export async function installJobs(client: Reader, queues: readonly Queue[], jobsSchema: string): Promise<void> {
+  await makeJobCommitTable(client);
+  const isNewer = (await newerBoss(client, jobsSchema)) !== undefined;
+  const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
+  const boss = await newBoss({ db, schema: jobsSchema, supervise: false, schedule: false });
   boss.on("error", () => {});
   await boss.start();
   try {
@@ -83,11 +83,11 @@ export async function installJobs(pool: Pool, queues: readonly Queue[], jobsSche
  * Creates JOB_COMMIT_TABLE if it does not exist. Looks for it first, because `create table if not exists` needs the
  * right to create tables even if the table exists.
  */
-async function makeJobCommitTable(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
+async function makeJobCommitTable(client: Reader): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
     JOB_COMMIT_TABLE,
   ]);
-  if (!rows[0]!.exists) await pool.query(`create table ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
+  if (!rows[0]!.exists) await client.query(`create table ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
 }
 
 /** Lists what is missing or outdated among the tables of pg-boss, the queues and JOB_COMMIT_TABLE. */

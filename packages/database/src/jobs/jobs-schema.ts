@@ -1,4 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "../transaction/entity-manager.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { Reader } from "../transaction/host-client.ts";
 import { databaseOf } from "../transaction/open-database.ts";

@@ -1,10 +1,10 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "../transaction/entity-manager.ts";
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
-import type { PgBoss } from "pg-boss";
 import { forHost } from "../transaction/host-client.ts";
 import { isDistributed } from "../transaction/is-distributed.ts";
 import { databaseOf } from "../transaction/open-database.ts";
+import { type Boss, newBoss } from "../boss.ts";
 import { acceptingNewer } from "./boss-schema.ts";
 import { inJobsSchema, jobsChannel } from "./jobs-schema.ts";
 import { JOB_COMMIT_TABLE } from "./job-commit-table.ts";
@@ -53,17 +53,19 @@ export async function enqueue<Data extends object>(
   tx: Tx,
   queue: Queue<Data>,
   data: Data,
-  { headStart = false, ...options }: JobOptions = {},
+  { headStart = false, startAfterSeconds, ...options }: JobOptions = {},
 ): Promise<void> {
   const { boss: started, jobsSchema } = databaseOf(tx);
   const boss = await started();
-  const later = headStart ? { startAfter: HEAD_START_SECONDS } : {};
+  const seconds = headStart ? HEAD_START_SECONDS : startAfterSeconds;
+  const later = seconds === undefined ? {} : { startAfter: seconds };
   if (await isDistributed(tx)) send(tx, commitWithJob, []);
   const id = await boss.send(queue.name, data, { ...options, ...later, db: executorIn(tx) });
   if (id === null) throw new Error(`pg-boss refused a job for ${queue.name}.`);
   if (headStart)
     signal(tx, jobsChannel(HEAD_START_CHANNEL, jobsSchema), JSON.stringify({ name: queue.name, id, data }));
-  else if (!options.startAfter) signal(tx, jobsChannel(SIGNAL_CHANNEL, jobsSchema), queue.name);
+  else if (!options.startAfter && seconds === undefined)
+    signal(tx, jobsChannel(SIGNAL_CHANNEL, jobsSchema), queue.name);
 }
 
 /**
@@ -94,11 +96,9 @@ interface BossOptions {
 
 /**
  * Makes and starts the pg-boss object of a process. If `works` is true, the process also maintains the tables of pg-boss.
- * pg-boss is loaded only here, because most commands write no jobs.
  */
-export async function startBoss({ pool, jobsSchema, works, onError }: BossOptions): Promise<PgBoss> {
-  const { PgBoss } = await import("pg-boss");
-  const boss = new PgBoss({
+export async function startBoss({ pool, jobsSchema, works, onError }: BossOptions): Promise<Boss> {
+  const boss = await newBoss({
     // forHost() makes the query safe for the pool of a host.
     db: acceptingNewer((text, values) => pool.query(forHost(text, values)), jobsSchema),
     schema: jobsSchema,
@@ -111,7 +111,8 @@ export async function startBoss({ pool, jobsSchema, works, onError }: BossOption
   });
   boss.on("error", onError);
   try {
-    return await boss.start();
+    await boss.start();
+    return boss;
   } catch (error) {
     // pg-boss does not name the schema.
     if ((error as Error).message !== "pg-boss is not installed") throw error;
@@ -124,7 +125,7 @@ export async function startBoss({ pool, jobsSchema, works, onError }: BossOption
 
 /** The connections of the jobs of a process, and where its errors go. */
 export interface JobsOptions {
-  readonly boss: () => Promise<PgBoss>;
+  readonly boss: () => Promise<Boss>;
   /** Returns an EntityManager for the polls. */
   readonly em: () => EntityManager;
   readonly signals: Signals;

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobWithMetadata, PgBoss } from "pg-boss";
 import type { Job, Queue } from "../queue.ts";
+import type { Boss, FetchedJob } from "../boss.ts";
 
 export interface QueueWorkerOptions {
-  readonly boss: PgBoss;
+  readonly boss: Boss;
   readonly queue: Queue;
   /** The maximum number of jobs that run at a time. */
   readonly concurrency: number;
@@ -70,7 +70,7 @@ export class QueueWorker {
   async #fetch(room: number): Promise<void> {
     const { boss, queue, onError } = this.#options;
     try {
-      const jobs = await boss.fetch<never>(queue.name, { batchSize: room, includeMetadata: true });
+      const jobs = await boss.fetch(queue.name, { batchSize: room, includeMetadata: true });
       if (jobs.length === room) this.#isHinted = true;
       for (const job of jobs) this.#track(this.#settle(job));
     } catch (error) {
@@ -90,7 +90,7 @@ export class QueueWorker {
    * Runs a job and stores whether it succeeded. If the result cannot be stored, the job expires and runs again.
    * Handlers are idempotent.
    */
-  async #settle(job: JobWithMetadata<never>): Promise<void> {
+  async #settle(job: FetchedJob): Promise<void> {
     const { boss, queue, handler, onError } = this.#options;
     const attempt = { id: job.id, retryCount: job.retryCount };
     try {

@@ -1,12 +1,8 @@
-import { Migration, Migrator } from "@mikro-orm/migrations";
-import { MikroORM } from "@mikro-orm/postgresql";
-import { CompiledQuery, type DatabaseConnection } from "kysely";
-import { databaseName, settingsOf } from "../connection/client-config.ts";
 import { clientClass } from "../connection/server-client.ts";
 import { installJobs } from "../jobs/install-jobs.ts";
-import type { PackageMigration, PackageSchema } from "../package-schema.ts";
+import type { PackageSchema } from "../package-schema.ts";
 import type { Queue } from "../queue.ts";
-import { BoundDriver } from "../sql/bound-driver.ts";
+import type { Reader } from "../transaction/host-client.ts";
 import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
 import { keepDigest, makeDigestTable } from "./migration-digest.ts";
 
@@ -19,50 +15,49 @@ interface PendingOptions {
 }
 
 /**
- * Applies the missing migrations, and installs pg-boss and the queues unless they are undefined. Returns the names of the
- * applied migrations. The caller has to hold the migration lock.
+ * Applies the missing migrations in one transaction, and installs pg-boss and the queues unless they are undefined. Returns
+ * the names of the applied migrations. The caller has to hold the migration lock.
  *
  * @param table the table of applied migrations
  */
 export async function applyPending({ url, schemas, table, queues, jobsSchema }: PendingOptions): Promise<string[]> {
-  const orm = await MikroORM.init({
-    driver: BoundDriver,
-    dbName: databaseName(settingsOf(url)),
-    driverOptions: { Client: clientClass(url), application_name: "collections-migrate" },
-    entities: [],
-    discovery: { warnWhenNoEntities: false },
-    ensureDatabase: false,
-    extensions: [Migrator],
-    onCreateConnection: setForCluster,
-    logger: () => {},
-    pool: { min: 0, max: 2 },
-    migrations: {
-      tableName: table,
-      snapshot: false,
-      migrationsList: schemas.flatMap((schema) => schema.migrations.map((step) => asMigration(schema.name, step))),
-    },
-  });
+  const client = new (clientClass(url))({ application_name: "collections-migrate", pipeline: true });
+  client.on("error", () => {});
+  await client.connect();
   try {
-    const pool = await orm.em.getConnection().getNativeClient();
-    await makeDigestTable(pool);
-    const applied = await orm.migrator.up();
-    if (queues) await installJobs(pool, queues, jobsSchema);
-    return applied.map(({ name }) => name);
+    for (const text of CLUSTER_SETTINGS) await client.query(text);
+    await makeDigestTable(client);
+    await client.query("begin");
+    const applied = await applyIn(client, schemas, table);
+    await client.query("commit");
+    if (queues) await installJobs(client, queues, jobsSchema);
+    return applied;
   } finally {
-    await orm.close();
+    await client.end();
   }
 }
 
-async function setForCluster(connection: unknown): Promise<void> {
-  for (const text of CLUSTER_SETTINGS) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(text));
+async function applyIn(client: Reader, schemas: readonly PackageSchema[], table: string): Promise<string[]> {
+  await makeMigrationTable(client, table);
+  const { rows } = await client.query<{ name: string }>(`select name from ${table}`);
+  const done = new Set(rows.map(({ name }) => name));
+  const pending = schemas
+    .flatMap((schema) =>
+      schema.migrations.map((migration) => ({ name: `${schema.name}/${migration.name}`, migration })),
+    )
+    .filter(({ name }) => !done.has(name));
+  for (const { name, migration } of pending) {
+    for (const text of [...migration.statements, ...keepDigest(name, migration)]) await client.query(text);
+    await client.query(`insert into ${table} (name) values ($1)`, [name]);
+  }
+  return pending.map(({ name }) => name);
 }
 
-function asMigration(schema: string, migration: PackageMigration) {
-  const name = `${schema}/${migration.name}`;
-  class StatementsMigration extends Migration {
-    override up(): void {
-      for (const text of [...migration.statements, ...keepDigest(name, migration)]) this.addSql(text);
-    }
-  }
-  return { name, class: StatementsMigration };
+/** Creates the table of applied migrations if it does not exist, with the columns that MikroORM's migrator gave it. */
+async function makeMigrationTable(client: Reader, table: string): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [table]);
+  if (rows[0]!.exists) return;
+  await client.query(
+    `create table ${table} (id serial primary key, name varchar(255) not null, executed_at timestamptz not null default current_timestamp)`,
+  );
 }

@@ -1,19 +1,21 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
-import { defineEntity, p } from "@mikro-orm/core";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createDatabase, type DatabaseOptions, migrate, NotReadyError, queue, requireReady } from "../index.ts";
+import {
+  createDatabase,
+  type DatabaseOptions,
+  defineTable,
+  migrate,
+  NotReadyError,
+  queue,
+  requireReady,
+} from "../index.ts";
 
-const InvoiceEntity = defineEntity({
-  name: "ReadyInvoice",
-  schema: "pet_shop",
-  tableName: "invoice",
-  properties: { id: p.uuid().primary() },
-});
+const invoices = defineTable<{ id: string }>("pet_shop.invoice", { id: "uuid" });
 const reminders = queue<{ invoiceId: string }>("ready-reminders", { retryLimit: 1, expireInSeconds: 60 });
 const petShopSchema = {
   name: "pet_shop",
-  entities: [InvoiceEntity],
+  tables: [invoices],
   migrations: [
     { name: "0001", statements: ["create schema pet_shop", "create table pet_shop.invoice (id uuid primary key)"] },
   ],

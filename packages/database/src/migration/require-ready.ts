@@ -3,7 +3,6 @@ import { missingJobs } from "../jobs/install-jobs.ts";
 import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs/jobs-schema.ts";
 import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
 import { sqlState } from "../sql/sql-state.ts";
-import { tableOf } from "../sql/table.ts";
 import type { PackageSchema } from "../package-schema.ts";
 import { comparedWith } from "./migrate.ts";
 import { MigrationChangedError } from "./migration-digest.ts";
@@ -90,14 +89,15 @@ async function requireMigrations(database: OpenDatabase, schema: PackageSchema):
 }
 
 async function requireRights(database: OpenDatabase, schema: PackageSchema): Promise<void> {
-  if (schema.entities.length === 0) return;
+  const tables = tablesOf(schema);
+  if (tables.length === 0) return;
   const { rows } = await readerOf(database).query<{ role: string; mayUse: boolean }>(
     `select current_user as role, has_schema_privilege($1, 'usage') as "mayUse"`,
     [schema.name],
   );
   const { role, mayUse } = rows[0]!;
   if (!mayUse) throw rightsMissing(schema, `may not use the schema ${schema.name}`, role);
-  const needed = schema.entities.flatMap((entity) => rightsOn(database.rename(tableOf(entity).name), schema));
+  const needed = tables.flatMap((table) => rightsOn(database.rename(table), schema));
   const { rows: lacking } = await readerOf(database).query<{ table: string; right: string }>(
     `select n.table_name as "table", n.right_name as "right"
      from unnest($1::text[], $2::text[]) as n (table_name, right_name)
@@ -123,6 +123,14 @@ async function requireQueues(database: OpenDatabase, schema: PackageSchema): Pro
 }
 
 const INSUFFICIENT_PRIVILEGE = "42501";
+
+/** Returns the tables that the package's statements and entities use, each with its schema. */
+function tablesOf({ tables = [], entities = [] }: PackageSchema): string[] {
+  return [
+    ...tables.map(({ name }) => name),
+    ...entities.map(({ meta }) => [meta.schema, meta.tableName].filter(Boolean).join(".")),
+  ];
+}
 
 /** Returns the rights that `migrate` grants to the run-time role on a table. */
 function rightsOn(table: string, { appendOnly = [], readOnly = [] }: PackageSchema) {

@@ -1,5 +1,4 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
-import { EntitySchema } from "@mikro-orm/postgresql";
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -19,17 +18,6 @@ import {
   type Tx,
 } from "../index.ts";
 
-interface NoteRow {
-  id: string;
-}
-
-const Note = new EntitySchema<NoteRow>({
-  name: "ShardNote",
-  schema: "shards",
-  tableName: "note",
-  properties: { id: { type: "uuid", primary: true } },
-});
-
 /** `shards.short` answers as Citus does when rows are missing: with fewer rows, and with a warning of this SQLSTATE. */
 const STATEMENTS = [
   "create schema shards",
@@ -41,14 +29,7 @@ const STATEMENTS = [
   "insert into shards.shown values ('01939f5c-0000-7000-8000-000000000001')",
 ];
 
-const ShortNote = new EntitySchema<NoteRow>({
-  name: "ShortNote",
-  schema: "shards",
-  tableName: "short",
-  properties: { id: { type: "uuid", primary: true } },
-});
-
-const schema: PackageSchema = { name: "shards", entities: [Note, ShortNote], migrations: [] };
+const schema: PackageSchema = { name: "shards", migrations: [] };
 
 const one = statement("shards.one", "select 1 as one");
 const short = statement("shards.short", "select id from shards.short");
@@ -100,12 +81,6 @@ describe("the Citus warning that rows are missing", () => {
     expect(error).toMatchObject({ name: "MissingRowsError", code: "CIINF" });
     expect(isUnavailable(error)).toBe(false);
     expect(await query(database.em(), one, [])).toEqual([{ one: 1 }]);
-  });
-
-  test("makes queries of MikroORM fail, inside and outside a transaction", async () => {
-    await expect(database.em().find(ShortNote, {})).rejects.toThrow("Citus answered without some of the rows");
-    const inside = transaction(database.em(), (tx) => tx.find(ShortNote, {}));
-    await expect(inside).rejects.toThrow("Citus answered without some of the rows");
   });
 
   test("does not replace the error of a query that fails anyway", async () => {

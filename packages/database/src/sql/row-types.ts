@@ -1,17 +1,20 @@
-import { createPostgreSqlTypeParsers } from "@mikro-orm/sql";
 import { type CustomTypesConfig, TypeOverrides, types } from "pg";
 
+/** date, timestamp, timestamptz and interval. */
+const TIMES = [1082, 1114, 1184, 1186];
+const ARRAYS_OF_TIMES = [1182, 1115, 1185, 1187];
 const TEXT_ARRAY = 1009;
-const parserOf = types.getTypeParser as (oid: number) => (text: string) => string[];
 
 /**
- * The parsers that MikroORM needs for the columns of rows. MikroORM itself sets them only on connections that it makes.
+ * The parsers of queries that are no statements, such as those of MikroORM: dates and times stay text, because each of its
+ * entities knows its own type. All other types are parsed as by `pg`.
  */
-export const ormTypes: CustomTypesConfig = typesOfMikroOrm();
+export const rowTypes: CustomTypesConfig = timesAsText();
 
-function typesOfMikroOrm(): CustomTypesConfig {
+function timesAsText(): CustomTypesConfig {
   const overrides = new TypeOverrides();
-  const parsers = createPostgreSqlTypeParsers(parserOf(TEXT_ARRAY));
-  for (const [oid, parse] of Object.entries(parsers)) overrides.setTypeParser(Number(oid), parse);
+  const parseTexts = (types.getTypeParser as (oid: number) => (text: string) => string[])(TEXT_ARRAY);
+  for (const oid of TIMES) overrides.setTypeParser(oid, String);
+  for (const oid of ARRAYS_OF_TIMES) overrides.setTypeParser(oid, parseTexts);
   return overrides;
 }

@@ -1,7 +1,8 @@
 import { type CustomTypesConfig, types } from "pg";
 
-/** A constant SQL text with a name. Each connection prepares it once under this name. */
+/** An SQL text. */
 export interface Statement {
+  /** The name under which each connection prepares the constant text once. Empty for a text that is not prepared. */
   readonly name: string;
   readonly text: string;
 }
@@ -32,6 +33,19 @@ export function statement(name: string, text: string): Statement {
   }
   texts.set(name, text);
   return { name, text };
+}
+
+/**
+ * Makes a statement whose text is built for one call, such as a search with optional conditions. It is not prepared, and
+ * PostgreSQL plans it for its values. The text contains no values: they are parameters.
+ *
+ * @example
+ * const paid = onlyPaid ? "and paid" : "";
+ * const search = adHocStatement(`select id from billing.invoice where lender_id = $1 ${paid}`);
+ * const found = await query<{ id: string }>(em, search, [lenderId]);
+ */
+export function adHocStatement(text: string): Statement {
+  return { name: "", text };
 }
 
 /**

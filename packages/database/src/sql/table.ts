@@ -1,8 +1,6 @@
-import type { EntityProperty, EntitySchema } from "@mikro-orm/core";
-import { PostgreSqlPlatform, Type, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
 import { arraysParameter, INSERTED_TYPES, type InsertedType } from "./lender-insert.ts";
 
-/** The value that a column accepts: the type that the entity declares, but arrays may be readonly. */
+/** The value that a column accepts: the type of the row's property, but arrays may be readonly. */
 export type ColumnValue<Value> = Value extends readonly (infer Element)[] ? readonly Element[] : Value;
 
 /** The values that some properties of a row accept. */
@@ -10,24 +8,30 @@ export type ColumnValues<Row, Property extends keyof Row> = {
   readonly [Key in Property]: ColumnValue<Row[Key]>;
 };
 
+/** A table by its name with its schema: `billing.invoice`. */
+export interface NamedTable {
+  readonly name: string;
+}
+
 /**
- * Methods that generate the parts of SQL statements with column names. The names come from the entity of a table. The
- * methods take the entity's property names, and throw an error for a property that the entity does not have. Parameters
- * are numbered from `firstParameter`.
+ * Methods that generate the parts of SQL statements with column names. The methods take the names of the row's properties,
+ * and throw an error for a property that has no column. Parameters are numbered from `firstParameter`.
  */
-export interface Table<Row extends object> {
+export interface Table<Row extends object> extends NamedTable {
   /** The table with its schema: `billing.invoice`. */
   readonly name: string;
-  /** Every property that has a column, in the order of the entity. */
+  /** Every property that has a column, in the order of the definition. */
   readonly properties: readonly (keyof Row & string)[];
   /** The column of a property: `due_on`. */
   column(property: keyof Row & string): string;
   /** The column's type as PostgreSQL names it: `timestamptz`, `char(3)`. */
   type(property: keyof Row & string): string;
+  /** Whether the column may be NULL. */
+  isNullable(property: keyof Row & string): boolean;
   /** Returns the column list of an INSERT or a GROUP BY: `id, due_on`, or `i.id, i.due_on` with an alias. */
   columnList(properties: readonly (keyof Row & string)[], alias?: string): string;
   /**
-   * Returns the list of a SELECT whose rows have the entity's properties: `i.id as "id", i.due_on as "dueOn"`. With a
+   * Returns the list of a SELECT whose rows have these properties: `i.id as "id", i.due_on as "dueOn"`. With a
    * `prefix`, such as `invoice.`, the names begin with it, so that one SELECT returns rows of several tables. `joinedRows`
    * reads such rows.
    */
@@ -61,35 +65,75 @@ export interface Table<Row extends object> {
   ): unknown[];
 }
 
+/** A column of a table, and the property of the row that has its value. */
+export interface TableColumn {
+  readonly property: string;
+  /** The name of the column. */
+  readonly name: string;
+  /** The type as PostgreSQL names it. */
+  readonly type: string;
+  readonly isNullable: boolean;
+}
+
 /**
- * Returns methods that generate the parts of SQL statements with column names. The names come from the entity of a
- * table, so that only the entity names the columns. Call it once for each table, when the module loads.
+ * The type of each column by the property of its row, as in a CREATE TABLE: `uuid`, `char(3)`, and `date null` for a column
+ * that may be NULL.
+ */
+export type ColumnTypes<Row extends object> = {
+  readonly [Property in keyof Row & string]: null extends Row[Property] ? `${string} null` : string;
+};
+
+const NULLABLE = / null$/;
+
+/**
+ * Defines a table: `name` is its name with its schema, and `types` has the type of each column. The name of a column is that
+ * of its property in snake case. Returns methods that generate the parts of SQL statements with column names, so that only
+ * the definition names the columns. Call it once for each table, when the module loads. The definition creates nothing:
+ * the migrations of the package do.
  *
  * @example
- * const table = tableOf(InvoiceEntity);
- * const CHANGED = ["paid", "paidAt"] as const;
+ * interface ReceiptRow {
+ *   id: string;
+ *   paidAt: Date | null;
+ * }
+ * const table = defineTable<ReceiptRow>("billing.receipt", { id: "uuid", paidAt: "timestamptz null" });
+ * const CHANGED = ["paidAt"] as const;
  * const lock = statement(
- *   "billing.lock-own-invoice",
- *   `select ${table.selectList("i")} from ${table.name} i where i.id = $1 for no key update`,
+ *   "billing.lock-receipt",
+ *   `select ${table.selectList("r")} from ${table.name} r where r.id = $1 for no key update`,
  * );
  * const save = statement(
- *   "billing.save-own-invoice",
+ *   "billing.save-receipt",
  *   `update ${table.name} set ${table.assignParameters(CHANGED, 2)} where id = $1`,
  * );
- * const [invoice] = await query<InvoiceRow>(tx, lock, [invoiceId]);
- * if (invoice) send(tx, save, [invoice.id, ...table.values({ ...invoice, paid: true, paidAt: dueAt }, CHANGED)]);
+ * const [receipt] = await query<ReceiptRow>(tx, lock, [invoiceId]);
+ * if (receipt) send(tx, save, [receipt.id, ...table.values({ ...receipt, paidAt: dueAt }, CHANGED)]);
  */
-export function tableOf<Row extends object>(entity: EntitySchema<Row>): Table<Row> {
-  const columns = columnsOf(entity);
-  const name = [entity.meta.schema, entity.meta.tableName].filter(Boolean).join(".");
+export function defineTable<Row extends object>(name: string, types: ColumnTypes<Row>): Table<Row> {
+  const columns = Object.entries<string>(types).map(([property, type]) => ({
+    property,
+    name: property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    type: type.replace(NULLABLE, ""),
+    isNullable: NULLABLE.test(type),
+  }));
+  return tableWith<Row>(name, columns);
+}
+
+/**
+ * Makes the table of these columns. `tableOf` of `@collections/entities` calls it with those of an entity.
+ *
+ * @example
+ * const columns = [{ property: "id", name: "id", type: "uuid", isNullable: false }];
+ * console.log(tableWith<{ id: string }>("billing.invoice", columns).columnList(["id"]));
+ */
+export function tableWith<Row extends object>(name: string, tableColumns: readonly TableColumn[]): Table<Row> {
+  const columns = new Map(tableColumns.map((column) => [column.property, withParameters(column)]));
 
   function of(property: string): Column {
     const column = columns.get(property);
     if (column) return column;
     const known = [...columns.keys()].join(", ");
-    throw new Error(
-      `The entity ${entity.meta.className} has no column for "${property}". It has columns for: ${known}.`,
-    );
+    throw new Error(`The table ${name} has no column for "${property}". It has columns for: ${known}.`);
   }
   const list = (properties: readonly string[], text: (column: Column, index: number) => string): string =>
     properties.map((property, index) => text(of(property), index)).join(", ");
@@ -99,6 +143,7 @@ export function tableOf<Row extends object>(entity: EntitySchema<Row>): Table<Ro
     properties: [...columns.keys()] as (keyof Row & string)[],
     column: (property) => of(property).name,
     type: (property) => of(property).type,
+    isNullable: (property) => of(property).isNullable,
     columnList: (properties, alias) =>
       list(properties, (column) => (alias === undefined ? column.name : `${alias}.${column.name}`)),
     selectList: (alias, properties = [...columns.keys()] as (keyof Row & string)[], prefix = "") =>
@@ -120,32 +165,17 @@ export function tableOf<Row extends object>(entity: EntitySchema<Row>): Table<Ro
   };
 }
 
-interface Column {
-  readonly property: string;
-  readonly name: string;
-  readonly type: string;
+interface Column extends TableColumn {
   /** The parameter for the value of one row. */
   readonly parameter: (value: unknown) => unknown;
   /** The parameter for the values of several rows. */
   readonly arrayParameter: (values: readonly unknown[]) => unknown;
 }
 
-const platform = new PostgreSqlPlatform();
-const naming = new UnderscoreNamingStrategy();
-
-function columnsOf({ meta }: EntitySchema): Map<string, Column> {
-  const properties = Object.entries<EntityProperty>(meta.properties);
-  return new Map(properties.map(([property, options]) => [property, columnOf(property, options)]));
-}
-
-function columnOf(property: string, options: EntityProperty): Column {
-  const { fieldName } = options as { readonly fieldName?: string };
-  const name = fieldName ?? naming.propertyToColumnName(property);
-  const type = typeOf(options);
+function withParameters(column: TableColumn): Column {
+  const { name, type } = column;
   return {
-    property,
-    name,
-    type,
+    ...column,
     parameter: type === "jsonb" ? asJson : (value) => value,
     arrayParameter: arrayParameterOf(name, type),
   };
@@ -162,20 +192,6 @@ function arrayParameterOf(name: string, type: string): Column["arrayParameter"] 
 
 function asJson(value: unknown): unknown {
   return value === null || value === undefined ? null : JSON.stringify(value);
-}
-
-/** The column type that MikroORM would create, with PostgreSQL's own name for `int`. */
-function typeOf(options: EntityProperty): string {
-  const { type } = options as { readonly type: unknown };
-  const declared = options as { readonly columnType?: string };
-  const columnType = declared.columnType ?? mappedType(type).getColumnType(options, platform);
-  return columnType === "int" ? "integer" : columnType;
-}
-
-/** MikroORM accepts a type as an instance, as a class, or by its name. */
-function mappedType(type: unknown): Type<unknown> {
-  if (type instanceof Type) return type;
-  return typeof type === "string" ? platform.getDefaultMappedType(type) : new (type as new () => Type<unknown>)();
 }
 
 function unnestedType(table: string, { name, type }: Column): string {

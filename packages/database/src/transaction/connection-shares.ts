@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "./entity-manager.ts";
 import type { Pool, PoolClient } from "pg";
 
 /** The connections of a pool that one kind of work may use. */

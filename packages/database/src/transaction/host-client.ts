@@ -1,7 +1,7 @@
 import type { ClientBase, QueryConfig } from "pg";
 import type { TxClient } from "./open-transaction.ts";
+import { rowTypes } from "../sql/row-types.ts";
 import { CLIENT_TIMEOUT_MS } from "./pooler.ts";
-import { ormTypes } from "../sql/row-types.ts";
 
 /** A client or a pool that sends plain queries. */
 export type Reader = Pick<ClientBase, "query">;
@@ -18,6 +18,6 @@ export function hostClient(client: ClientBase): TxClient {
  */
 export function forHost(textOrConfig: string | QueryConfig, values: unknown[] = []): QueryConfig {
   if (typeof textOrConfig !== "string") return { ...textOrConfig, name: undefined };
-  const config = { text: textOrConfig, values, types: ormTypes, query_timeout: CLIENT_TIMEOUT_MS };
+  const config = { text: textOrConfig, values, types: rowTypes, query_timeout: CLIENT_TIMEOUT_MS };
   return config;
 }

@@ -1,5 +1,6 @@
 import type { ClientBase } from "pg";
 import { isUnavailable } from "../sql/sql-state.ts";
+import type { EntityManager } from "./entity-manager.ts";
 import { joinTransaction, UnusableHostError } from "./join-transaction.ts";
 import type { Database } from "./open-database.ts";
 import type { Tx } from "./open-transaction.ts";
@@ -29,14 +30,18 @@ export interface HostClient {
  *   send(tx, insertInvoice, [invoiceId, 250000n]);
  * });
  */
-export async function inTransaction<T, Client extends ClientBase & HostClient>(
-  database: Database,
+export async function inTransaction<T, Client extends ClientBase & HostClient, Em extends EntityManager>(
+  database: Database<Em>,
   pool: HostPool<Client>,
-  work: (tx: Tx, client: Client) => Promise<T>,
+  work: (tx: Tx<Em>, client: Client) => Promise<T>,
 ): Promise<T> {
   const areSwapped = typeof database?.em !== "function" || typeof pool?.connect !== "function";
   if (areSwapped || typeof work !== "function") throw new UnusableHostError("NO_POOL");
   const client = await pool.connect();
+  // A connection that is lost between two statements emits an error, which would end a host without a listener. The next
+  // statement fails.
+  const onLost = (): void => {};
+  client.on("error", onLost);
   let isUsable = true;
   try {
     await client.query("begin");
@@ -49,6 +54,7 @@ export async function inTransaction<T, Client extends ClientBase & HostClient>(
     isUsable = !isUnavailable(error) && (await rolledBack(client));
     throw error;
   } finally {
+    client.off("error", onLost);
     client.release(!isUsable);
   }
 }

@@ -1,4 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "./entity-manager.ts";
 import type { LenderStatement } from "../sql/lender-statement.ts";
 import type { Statement } from "../sql/statement.ts";
 import { isOnCluster } from "./is-distributed.ts";

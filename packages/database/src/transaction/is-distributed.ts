@@ -1,4 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "./entity-manager.ts";
 import { databaseOf } from "./open-database.ts";
 import { openClient, stateIn, type TxClient } from "./open-transaction.ts";
 import { ANSWER_TIMEOUT_MS } from "./pooler.ts";

@@ -1,13 +1,24 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
-import { CompiledQuery } from "kysely";
-import type { ClientBase, QueryResult } from "pg";
+import type { EntityManager } from "./entity-manager.ts";
+import { randomUUID } from "node:crypto";
+import type { ClientBase, QueryConfig, QueryResult } from "pg";
 import { forHost, hostClient } from "./host-client.ts";
 import { isDistributed } from "./is-distributed.ts";
 import { failOnMissingRows, onMissingRows } from "../sql/missing-rows.ts";
-import type { Database } from "./open-database.ts";
+import { type Database, databaseOf } from "./open-database.ts";
 import { causeOf, openTx, stateIn, type Tx, type TxClient, type TxState } from "./open-transaction.ts";
 import { oneByOne, type SequentialClient } from "./one-by-one.ts";
 import { runAfterCommit } from "./transaction.ts";
+
+/** The EntityManager of a host's own MikroORM. */
+export interface HostEntityManager {
+  /** Returns the Kysely of its transaction; undefined outside a transaction. */
+  getTransactionContext(): HostKysely | undefined;
+}
+
+/** The Kysely of a host's transaction. */
+interface HostKysely {
+  executeQuery(query: never): Promise<{ readonly rows: unknown[]; readonly numAffectedRows?: bigint }>;
+}
 
 /** The result of work in a host's transaction. */
 export interface Joined<T> {
@@ -48,20 +59,21 @@ export interface Joined<T> {
  * await client.query("commit");
  * committed();
  */
-export async function joinTransaction<T>(
-  database: Database,
-  host: ClientBase | EntityManager,
-  work: (tx: Tx) => Promise<T>,
+export async function joinTransaction<T, Em extends EntityManager>(
+  database: Database<Em>,
+  host: ClientBase | HostEntityManager,
+  work: (tx: Tx<Em>) => Promise<T>,
 ): Promise<Joined<T>> {
   if (typeof database?.em !== "function" || typeof work !== "function") throw new UnusableHostError("WRONG_ARGUMENTS");
-  const tx = database.em() as Tx;
+  const tx = database.em() as Tx<Em>;
   const client = oneByOne(clientOf(host));
-  const state = await openTx(tx, client);
+  const { managers } = databaseOf(tx);
+  const state = await openTx(tx, client, managers);
   const stopListening = listenForMissingRows(host, state);
   try {
     await isDistributed(tx);
     const result = await work(tx);
-    await tx.flush();
+    await managers.flush(tx);
     await settle(state, client);
     return { result, committed: () => runAfterCommit(tx, state) };
   } catch (error) {
@@ -76,7 +88,7 @@ export async function joinTransaction<T>(
  * Lets the transaction fail if Citus warns that rows are missing from an answer. Does nothing for a host's
  * EntityManager, because MikroORM does not expose the client. Returns a function that stops listening.
  */
-function listenForMissingRows(host: ClientBase | EntityManager, state: TxState): () => void {
+function listenForMissingRows(host: ClientBase | HostEntityManager, state: TxState): () => void {
   if ("getTransactionContext" in host) return () => {};
   const listeners = [
     failOnMissingRows(host),
@@ -96,10 +108,10 @@ async function settle(state: TxState, client: SequentialClient): Promise<void> {
   if (state.failure !== undefined) throw state.failure;
 }
 
-function clientOf(host: ClientBase | EntityManager): TxClient {
+function clientOf(host: ClientBase | HostEntityManager): TxClient {
   if (typeof host !== "object" || host === null) throw new UnusableHostError("NO_CLIENT");
   if (!("getTransactionContext" in host)) return clientOfPg(host);
-  if (stateIn(host)) throw new UnusableHostError("ALREADY_JOINED");
+  if (isTx(host)) throw new UnusableHostError("ALREADY_JOINED");
   return clientOfMikroOrm(host);
 }
 
@@ -111,20 +123,35 @@ function clientOfPg(client: ClientBase): TxClient {
   return hostClient(client);
 }
 
+function isTx(host: object): boolean {
+  return stateIn(host as EntityManager) !== undefined;
+}
+
 /**
  * Sends queries through the Kysely of the host's MikroORM. Its driver passes the text of a query to `pg` unchanged, so a
  * whole query configuration, with type parsers and a time limit, can be passed in place of the text.
  */
-function clientOfMikroOrm(em: EntityManager): TxClient {
+function clientOfMikroOrm(em: HostEntityManager): TxClient {
   const kysely = em.getTransactionContext();
   if (!kysely) throw new NoTransactionError("pass the EntityManager that em.transactional() passes to its callback");
   return {
     async query(textOrConfig, values) {
       const config = forHost(textOrConfig, values);
-      const { rows, numAffectedRows } = await kysely.executeQuery(CompiledQuery.raw(config as never, config.values));
+      const { rows, numAffectedRows } = await kysely.executeQuery(compiled(config) as never);
       const command = numAffectedRows === undefined ? "SELECT" : "UPDATE";
       return { command, rowCount: Number(numAffectedRows ?? rows.length), rows } as QueryResult;
     },
+  };
+}
+
+/** Makes what `CompiledQuery.raw` of Kysely makes. Kysely belongs to the host's MikroORM, and is not loaded here. */
+function compiled(config: QueryConfig): object {
+  const parameters = config.values ?? [];
+  return {
+    sql: config,
+    parameters,
+    query: { kind: "RawNode", sqlFragments: [config], parameters: [] },
+    queryId: { queryId: randomUUID() },
   };
 }
 

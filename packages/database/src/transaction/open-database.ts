@@ -1,19 +1,19 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager, EntityManagers } from "./entity-manager.ts";
 import type { Pool } from "pg";
-import type { PgBoss } from "pg-boss";
+import type { Boss } from "../boss.ts";
 import type { PackageSchema } from "../package-schema.ts";
 import type { NodeWatch } from "./node-watch.ts";
 import type { Jobs } from "../queue.ts";
 import type { Signals } from "./signals.ts";
 
-/** The connection of one process to PostgreSQL. */
-export interface Database {
+/** The connection of one process to PostgreSQL. `Em` is what its EntityManagers can do. */
+export interface Database<Em extends EntityManager = EntityManager> {
   /**
    * Makes a new EntityManager. Use one for each request or job, and never share it. With the name of a share (option
    * `shares`), its transactions and its calls of `query` use connections of this share. Finds of MikroORM outside a
    * transaction do not.
    */
-  em(share?: string): EntityManager;
+  em(share?: string): Em;
   readonly pool: Pool;
   readonly jobs: Jobs;
   readonly signals: Signals;
@@ -43,7 +43,9 @@ export interface OpenDatabase extends Database {
   distributed: boolean | undefined;
   /** Finds out which nodes of a cluster answer; undefined without the option `lenderIds`. */
   readonly nodes: NodeWatch | undefined;
-  boss(): Promise<PgBoss>;
+  /** What made the EntityManagers of this database. */
+  readonly managers: EntityManagers<EntityManager>;
+  boss(): Promise<Boss>;
   onError(error: unknown): void;
 }
 

@@ -1,5 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
-import { Kysely, PostgresDialect } from "kysely";
+import type { EntityManager, EntityManagers } from "./entity-manager.ts";
 import type { Writable } from "node:stream";
 import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { sqlState } from "../sql/sql-state.ts";
@@ -10,7 +9,7 @@ declare const joined: unique symbol;
  * An EntityManager inside a transaction. Only `transaction` and `joinTransaction` make one. A function that takes a `Tx`
  * joins its caller's transaction. A function that takes an `EntityManager` opens its own transaction or only reads.
  */
-export type Tx = EntityManager & { readonly [joined]: true };
+export type Tx<Em extends EntityManager = EntityManager> = Em & { readonly [joined]: true };
 
 /** The connection of a transaction: a client of a pool, or a host's client or Kysely. */
 export interface TxClient {
@@ -31,13 +30,20 @@ const IN_FAILED_TRANSACTION = "25P02";
 
 /**
  * Turns a new EntityManager into a `Tx`: from now on its statements are sent to this client. `begin` contains the
- * statements that begin the transaction. It is empty for a host's transaction, which has already begun.
+ * statements that begin the transaction. It is empty for a host's transaction, which has already begun. BEGIN is sent
+ * without waiting for its answer, so that it shares a round trip with the first statement. If BEGIN fails, that statement
+ * fails too.
  */
-export async function openTx(tx: Tx, client: TxClient, begin: readonly QueryConfig[] = []): Promise<TxState> {
+export async function openTx(
+  tx: Tx,
+  client: TxClient,
+  managers: EntityManagers<EntityManager>,
+  begin: readonly QueryConfig[] = [],
+): Promise<TxState> {
   const state: TxState = { client, sent: [], afterCommit: [], failure: undefined, open: true };
-  const kysely = await oneClientKysely(state, begin).startTransaction().execute();
   states.set(tx, state);
-  tx.setTransactionContext(kysely);
+  for (const message of begin) remember(state, openClient(state).query(message));
+  await managers.enter(tx, ({ text, values }) => openClient(state).query(text, values));
   return state;
 }
 
@@ -80,23 +86,6 @@ export function remember(
  */
 export function causeOf(error: unknown, state: TxState | undefined): unknown {
   return state?.failure !== undefined && sqlState(error) === IN_FAILED_TRANSACTION ? state.failure : error;
-}
-
-/**
- * Makes a Kysely that uses only this client. BEGIN is sent without waiting for its answer, so that it shares a round trip
- * with the first statement. If BEGIN fails, that statement fails too. In a host's transaction no BEGIN is sent.
- */
-function oneClientKysely(state: TxState, begin: readonly QueryConfig[]): Kysely<unknown> {
-  const client = {
-    query(text: string, values: unknown[] = []): Promise<unknown> {
-      if (text !== "begin") return openClient(state).query(text, values);
-      for (const message of begin) remember(state, openClient(state).query(message));
-      return Promise.resolve({ command: "BEGIN", rowCount: 0, rows: [] });
-    },
-    release(): void {},
-  };
-  const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() };
-  return new Kysely({ dialect: new PostgresDialect({ pool: pool as never }) });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { silentWire, type SilentWire } from "../../tests/silent-wire.ts";
+import { silentWire, type SilentWire } from "@collections/testing";
 import { createDatabase } from "../database.ts";
 import type { Database } from "./open-database.ts";
 import { signal, transaction } from "./transaction.ts";

@@ -1,5 +1,4 @@
 import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
-import { EntitySchema } from "@mikro-orm/postgresql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   afterCommit,
@@ -20,25 +19,17 @@ import {
   statement,
   transaction,
 } from "../index.ts";
-import { silentWire } from "../../tests/silent-wire.ts";
+import { silentWire } from "@collections/testing";
 
 interface NoteRow {
   id: string;
   number: bigint;
 }
 
-const Note = new EntitySchema<NoteRow>({
-  name: "Note",
-  schema: "trial",
-  tableName: "note",
-  properties: { id: { type: "uuid", primary: true }, number: { type: "bigint" } },
-});
-
 const noteJobs = queue<{ note: string }>("trial-note", { retryLimit: 0, expireInSeconds: 30 });
 
 const trialSchema: PackageSchema = {
   name: "trial",
-  entities: [Note],
   migrations: [
     {
       name: "0001",
@@ -80,23 +71,22 @@ function noteIn(id: string): Promise<NoteRow[]> {
 }
 
 describe("a transaction", () => {
-  test("commits prepared statements, MikroORM's unit of work and a job together", async () => {
+  test("commits prepared statements and a job together", async () => {
     const [first, second] = [newId(), newId()];
     await transaction(database.em(), async (tx) => {
       send(tx, insertNotes, [[first], ["1"]]);
-      tx.create(Note, { id: second, number: 2n });
+      send(tx, insertNotes, [[second], ["2"]]);
       await enqueue(tx, noteJobs, { note: first });
     });
     expect(await noteIn(first)).toEqual([{ id: first, number: 1n }]);
     expect(await noteIn(second)).toEqual([{ id: second, number: 2n }]);
   });
 
-  test("rolls back statements, entities and jobs together when the work throws", async () => {
+  test("rolls back statements and jobs together when the work throws", async () => {
     const [first, second] = [newId(), newId()];
     const work = transaction(database.em(), async (tx) => {
       send(tx, insertNotes, [[first], ["1"]]);
-      tx.create(Note, { id: second, number: 2n });
-      await tx.flush();
+      await query(tx, insertNotes, [[second], ["2"]]);
       await enqueue(tx, noteJobs, { note: "rolled back" });
       throw new Error("change of mind");
     });

@@ -1,4 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "./entity-manager.ts";
 import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { parameterOf } from "../sql/array-text.ts";
 import { isDistributed } from "./is-distributed.ts";
@@ -37,7 +37,7 @@ export interface QueryOptions {
  *   if (invoice?.paid === false) send(tx, markPaid, [invoiceId]);
  * });
  */
-export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function transaction<T, Em extends EntityManager>(em: Em, work: (tx: Tx<Em>) => Promise<T>): Promise<T> {
   return run(em, work, "begin");
 }
 
@@ -51,27 +51,31 @@ export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promis
  *   await query<{ totalMinor: bigint }>(tx, openTotal, []),
  * ]);
  */
-export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function readSnapshot<T, Em extends EntityManager>(em: Em, work: (tx: Tx<Em>) => Promise<T>): Promise<T> {
   return run(em, work, "begin isolation level repeatable read read only");
 }
 
-async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
+async function run<T, Em extends EntityManager>(
+  em: Em,
+  work: (tx: Tx<Em>) => Promise<T>,
+  beginText: string,
+): Promise<T> {
   if (stateIn(em)) throw new Error("A transaction is already open: pass its Tx instead of opening another one.");
   const database = databaseOf(em);
-  const { pool, isBorrowed } = database;
+  const { pool, isBorrowed, managers } = database;
   if (database.distributed === undefined) await isDistributed(em);
   const begin = beginOf(beginText, database).map((text) => ({ text, query_timeout: database.answerTimeoutMs }));
   const client = await poolFor(em, pool).connect();
-  const tx = em.fork() as Tx;
+  const tx = em.fork() as Tx<Em>;
   let state: TxState | undefined;
   let broken = false;
   const stopListening = onMissingRows(client, (error) => {
     if (state) state.failure ??= error;
   });
   try {
-    state = await openTx(tx, isBorrowed ? oneByOne(hostClient(client)) : client, begin);
+    state = await openTx(tx, isBorrowed ? oneByOne(hostClient(client)) : client, managers, begin);
     const result = await work(tx);
-    await tx.flush();
+    await managers.flush(tx);
     if (database.distributed) await Promise.all(state.sent);
     // Do not commit after a statement with missing rows. PostgreSQL would commit, because for the server the statement
     // has succeeded.
@@ -235,7 +239,7 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
 }
 
 /**
- * Returns the configuration of a statement for `pg`. In a shared session the statement is sent without a name.
+ * Returns the configuration of a statement for `pg`. In a shared session, each statement is sent without a name.
  * `statementName` then only labels it for `onStatement`.
  */
 function prepared(
@@ -250,5 +254,6 @@ function prepared(
     types: statementTypes,
     query_timeout: timeoutMs,
   };
+  if (name === "") return config;
   return { ...config, [sharesSessions ? "statementName" : "name"]: name };
 }

@@ -1,4 +1,4 @@
-import type { EntityManager } from "@mikro-orm/postgresql";
+import type { EntityManager } from "./entity-manager.ts";
 import { statement } from "../sql/statement.ts";
 import { isDistributed } from "./is-distributed.ts";
 import { databaseOf } from "./open-database.ts";

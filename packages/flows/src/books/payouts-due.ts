@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type CreditedSum, creditedSumsOf } from "@collections/earnings";
 import { type FieldPartner, searchFieldPartners } from "@collections/field-partners";
 

@@ -1,5 +1,6 @@
 import { balance, creditedAccount, paidAccount } from "@collections/bookings";
-import { type Database, publicId } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { creditedSums, earningLines, type Payout, payoutByReference } from "@collections/earnings";
 import type { FieldPartner } from "@collections/field-partners";
 import { actsOn, type Lender } from "@collections/lenders";

@@ -5,7 +5,8 @@ import {
   postTransfers,
   transfersOfBookings,
 } from "@collections/bookings";
-import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import {
   type CreditedSum,
   creditedSums,

@@ -1,6 +1,6 @@
 import { bookingsFor } from "@collections/bookings";
 import type { Case } from "@collections/cases";
-import { type Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { withoutTriggers } from "@collections/testing";

@@ -1,5 +1,6 @@
 import { type Booking, bookingPage, bookingsFor } from "@collections/bookings";
-import { BEFORE_ALL_IDS, type EntityManager, publicId, readSnapshot } from "@collections/database";
+import { BEFORE_ALL_IDS, publicId, readSnapshot } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { eventPage, eventsAt, eventsKeptFrom, holdEvents, type StoredEvent } from "@collections/webhooks";
 import { differencesBetween, KIND, referenceIn, shown } from "./booking-event-fields.ts";
 

@@ -1,5 +1,6 @@
 import { collectionsLedger, fieldPartnerBalances } from "@collections/bookings";
-import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
+import { publicId, readSnapshot } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { earningsTotals } from "@collections/earnings";
 import type { TrialBalance, VerifyOptions } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";

@@ -1,6 +1,7 @@
 import { type CaseBalance, receivableBalances } from "@collections/bookings";
 import { caseTotals, type CaseTotals } from "@collections/cases";
-import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
+import { publicId, readSnapshot } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { holdEvents, type KindedEvent, type LastEvents, lastEvents, lastSequences } from "@collections/webhooks";
 import { shown } from "./booking-event-fields.ts";
 

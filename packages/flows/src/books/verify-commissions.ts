@@ -5,7 +5,8 @@ import {
   type EarningBalanceText,
   earningBalanceTexts,
 } from "@collections/bookings";
-import { type EntityManager, readSnapshot, type Tx } from "@collections/database";
+import { readSnapshot } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import {
   commissionOn,
   earningDigests,

@@ -1,7 +1,7 @@
 import { dayIn } from "@collections/local-time";
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral, currency } from "@collections/money";
 import { withoutTriggers } from "@collections/testing";

@@ -1,5 +1,6 @@
 import { creditedAccount, paidAccount, payoutMemo, payoutTransfersOf, type Transfer } from "@collections/bookings";
-import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
+import { publicId, readSnapshot } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { earningsOfBookings, type PaidOutLine, paidOutPage, payoutMismatches } from "@collections/earnings";
 
 /** A payout that contradicts its lines, or a paid line that contradicts the transfers. */

@@ -6,7 +6,8 @@ import {
   reversalPage,
   reversalsOf,
 } from "@collections/bookings";
-import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
+import { publicId, readSnapshot } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { commissionOn, earningsOfBookings } from "@collections/earnings";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { eventsAt, holdEvents, type StoredEvent } from "@collections/webhooks";

@@ -10,7 +10,7 @@ import {
   transfersOfBookings,
 } from "@collections/bookings";
 import type { ImportedCase } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { addEarnings, adjustEarning, lockEarningsOfBookings } from "@collections/earnings";
 import { commissionPlans } from "@collections/lenders";
 

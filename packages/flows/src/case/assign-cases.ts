@@ -1,6 +1,6 @@
 import { fieldPartnerAccounts, openAccounts } from "@collections/bookings";
 import { lockCurrentCases, type LockedCase, transition, type Trigger, writeCaseStates } from "@collections/cases";
-import type { EntityManager, Tx } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { type FieldPartner, fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-partners";
 import { recordAct } from "@collections/lenders";
 import { commitUnlessDryRun } from "../dry-run.ts";

@@ -7,7 +7,8 @@ import {
   reversalsOfLoans,
 } from "@collections/bookings";
 import type { CheckedRow, ImportedCase, LaterMoney } from "@collections/cases";
-import { publicId, type Tx } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lockFieldPartnerState } from "@collections/field-partners";
 import { laterMoney } from "./later-money.ts";
 

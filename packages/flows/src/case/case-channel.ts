@@ -1,5 +1,6 @@
 import type { CaseEventKind } from "@collections/cases";
-import { signal, type Tx } from "@collections/database";
+import { signal } from "@collections/database";
+import type { Tx } from "@collections/entities";
 
 /**
  * The channel of signals about changes of cases. `readCaseChange` reads a signal.

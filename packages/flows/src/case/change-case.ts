@@ -8,7 +8,8 @@ import {
   type Trigger,
   writeCaseStates,
 } from "@collections/cases";
-import { type EntityManager, publicId, transaction } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type FieldPartner, fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-partners";
 import { recordAct } from "@collections/lenders";
 import { creditEnded } from "./credit-ended.ts";

@@ -1,6 +1,6 @@
 import { earningCredited, postTransfers, type Posting } from "@collections/bookings";
 import type { LockedCase } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { creditEarnings, type Earning, findPendingEarnings } from "@collections/earnings";
 
 /** Credits the field partners' pending earnings on cases that have ended. */

@@ -6,7 +6,8 @@ import {
   lockCurrentCases,
   type PersonalDataErasure,
 } from "@collections/cases";
-import { type EntityManager, firstIdAt, oneAfterAnother, publicId, transaction, type Tx } from "@collections/database";
+import { firstIdAt, oneAfterAnother, publicId, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { type Lender, listLenders, recordAct } from "@collections/lenders";
 import { eraseFailureDetails } from "@collections/payment-links";
 

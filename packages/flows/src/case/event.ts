@@ -1,5 +1,6 @@
 import type { LockedCase } from "@collections/cases";
-import { newId, publicId, type Tx } from "@collections/database";
+import { newId, publicId } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { toWire } from "@collections/money";
 import { emit, type EventToEmit } from "@collections/webhooks";
 import { changeOfEvent, signalCaseChange } from "./case-channel.ts";

@@ -32,15 +32,8 @@ import {
   writeBalances,
   writeImportedCases,
 } from "@collections/cases";
-import {
-  type EntityManager,
-  inTurns,
-  isUniqueViolation,
-  newId,
-  sqlState,
-  transaction,
-  type Tx,
-} from "@collections/database";
+import { inTurns, isUniqueViolation, newId, sqlState, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import type { LenderProfile } from "@collections/lenders";
 import { applyExcess } from "./apply-excess.ts";
 import { signalCaseChange } from "./case-channel.ts";

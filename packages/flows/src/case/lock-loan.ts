@@ -8,7 +8,7 @@ import {
   numberEvents,
   writeCaseStates,
 } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { caseEvent, emitCaseEvents, type EventOrigin } from "./event.ts";
 
 /**

@@ -1,4 +1,5 @@
-import { type Database, queue } from "@collections/database";
+import { queue } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { Credentials, Vault } from "@collections/lenders";
 import type { Mailer, WhatsApp } from "@collections/messaging";
 import type { AllowList, Outbound } from "@collections/outbound";

@@ -1,5 +1,6 @@
 import { lockCurrentCases, type LockedCase } from "@collections/cases";
-import { signal, transaction, type Tx } from "@collections/database";
+import { signal, transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lenderById } from "@collections/lenders";
 import {
   type RecordedDelivery,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { paymentsOf } from "@collections/bookings";
 import { caseById, transition } from "@collections/cases";
-import { databaseTime, enqueue, publicId, signal, transaction, type Tx } from "@collections/database";
+import { databaseTime, enqueue, publicId, signal, transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lenderById } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import {

@@ -1,5 +1,6 @@
 import { type LockedCase, visitOfFieldPartner } from "@collections/cases";
-import { enqueue, type Tx } from "@collections/database";
+import { enqueue } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lenderById } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
 import { type Channel, type PaymentLink, requestLink, TooManyLinksError } from "@collections/payment-links";

@@ -1,5 +1,6 @@
 import { caseById } from "@collections/cases";
-import { databaseTime, enqueue, signal, type Tx } from "@collections/database";
+import { databaseTime, enqueue, signal } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lenderById } from "@collections/lenders";
 import {
   type Channel,

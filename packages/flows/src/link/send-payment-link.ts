@@ -1,4 +1,5 @@
-import { type Job, signal, transaction, type Tx } from "@collections/database";
+import { type Job, signal, transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lenderById } from "@collections/lenders";
 import {
   claimDelivery,

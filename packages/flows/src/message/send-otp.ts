@@ -1,4 +1,5 @@
-import { type Database, type Job, transaction } from "@collections/database";
+import { type Job, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import {
   OTP_SEND_RETRIES,
   type OtpJob,

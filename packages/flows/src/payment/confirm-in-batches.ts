@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type EntityManager, inBatches } from "@collections/database";
+import { inBatches } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { confirmFreePayments, confirmPayments } from "./confirm-payments.ts";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 

@@ -1,6 +1,7 @@
 import { bookingsFor, bookPayments, postTransfers } from "@collections/bookings";
 import { type LoanKey, lockCurrentCases, type LockedCase, lockFreeCases, writeCases } from "@collections/cases";
-import { type EntityManager, isUniqueViolation, signal, transaction, type Tx } from "@collections/database";
+import { isUniqueViolation, signal, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { addEarnings, creditEarnings, findPendingEarnings } from "@collections/earnings";
 import { commissionPlans } from "@collections/lenders";
 import { linksByLenderLinkId, markPaid } from "@collections/payment-links";

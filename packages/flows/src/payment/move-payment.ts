@@ -1,6 +1,7 @@
 import { type Booking, bookingsFor, remainingOf, type Reversal, reversalsOf } from "@collections/bookings";
 import { lockCasesForImport, type LockedCase } from "@collections/cases";
-import { type EntityManager, isUniqueViolation, type Tx } from "@collections/database";
+import { isUniqueViolation } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { type Earning, earningsOfBookings, findPendingEarnings } from "@collections/earnings";
 import { recordAct } from "@collections/lenders";
 import { AmountLiteral, toDecimal } from "@collections/money";

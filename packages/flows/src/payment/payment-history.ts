@@ -6,7 +6,8 @@ import {
   type Reversal,
   reversalsOf,
 } from "@collections/bookings";
-import { type EntityManager, readSnapshot, type Tx } from "@collections/database";
+import { readSnapshot } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { type Earning, earningsOfBookings } from "@collections/earnings";
 import { linkById, linksByLenderLinkId, type PaymentLink } from "@collections/payment-links";
 import { eventsOf, type StreamEvent } from "@collections/webhooks";

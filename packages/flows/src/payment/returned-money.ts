@@ -8,7 +8,7 @@ import {
   type Reversal,
 } from "@collections/bookings";
 import { differenceOf, isLater, type LoanBalance, type LockedCase, type ReturnedMoney } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lockFieldPartnerState } from "@collections/field-partners";
 import { laterMoney } from "../case/later-money.ts";
 import type { ReversalRequest } from "./reversal-request.ts";

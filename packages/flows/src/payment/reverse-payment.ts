@@ -30,7 +30,8 @@ import {
   writeCaseStates,
   writeReversedCase,
 } from "@collections/cases";
-import { type EntityManager, isUniqueViolation, newId, publicId, signal, type Tx } from "@collections/database";
+import { isUniqueViolation, newId, publicId, signal } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import {
   addEarnings,
   adjustEarning,

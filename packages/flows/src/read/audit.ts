@@ -1,4 +1,5 @@
-import type { Actor, EntityManager } from "@collections/database";
+import type { Actor } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { actsOnFieldPartners, type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
 import { actsOnLenders, type Lender } from "@collections/lenders";
 

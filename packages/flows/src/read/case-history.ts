@@ -7,7 +7,8 @@ import {
   type PromiseToPay,
   type Visit,
 } from "@collections/cases";
-import { type EntityManager, parsePublicId, readSnapshot, type Tx } from "@collections/database";
+import { parsePublicId, readSnapshot } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { contactRevealsOf, type FieldPartner, type RecordedReveal } from "@collections/field-partners";
 import { actsOnLoan, type AuditEntry, type Lender } from "@collections/lenders";
 import { type LinkDelivery, linksOfCase, type PaymentLink } from "@collections/payment-links";

@@ -1,6 +1,7 @@
 import { type Booking, paymentsOf, type Reversal, reversalsOf } from "@collections/bookings";
 import { type Case, caseByLoan, type Visit, visitById } from "@collections/cases";
-import { type EntityManager, publicId, readSnapshot } from "@collections/database";
+import { publicId, readSnapshot } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
 import { toWire } from "@collections/money";
 import { liveLink, type PaymentLink } from "@collections/payment-links";

@@ -13,7 +13,7 @@ import {
   type PromiseCounts,
   type UnassignedCases,
 } from "@collections/cases";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type DeductionSum, deductionSums } from "@collections/earnings";
 import { type Lender, listLenders } from "@collections/lenders";
 import { dayIn, hoursOfDay, spanOfDay } from "@collections/local-time";

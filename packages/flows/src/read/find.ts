@@ -6,7 +6,8 @@ import {
   reversalsByReference,
 } from "@collections/bookings";
 import { type Case, caseById, caseByLoan, visitById } from "@collections/cases";
-import { type EntityManager, parsePublicId } from "@collections/database";
+import { parsePublicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type FieldPartner, fieldPartnerById, searchFieldPartners } from "@collections/field-partners";
 import type { Lender } from "@collections/lenders";
 import { linksWithLinkId, type PaymentLink } from "@collections/payment-links";

@@ -1,5 +1,6 @@
 import { type LenderCaseFilter, listCases as readCases } from "@collections/cases";
-import { BEFORE_ALL_IDS, type EntityManager } from "@collections/database";
+import { BEFORE_ALL_IDS } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { fieldPartnersByIds } from "@collections/field-partners";
 import { caseStateBody, caseTimesBody } from "./case-body.ts";
 import { type StablePage, stablePage } from "./stable-page.ts";

@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type DeliveryFilter, type DeliveryPage, listDeliveries } from "@collections/webhooks";
 
 /** Which deliveries of each lender to list. */

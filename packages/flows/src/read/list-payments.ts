@@ -1,5 +1,6 @@
 import { type Booking, listBookings, type Reversal, reversalsOfLoans } from "@collections/bookings";
-import { BEFORE_ALL_IDS, type EntityManager, firstIdAt, publicId } from "@collections/database";
+import { BEFORE_ALL_IDS, firstIdAt, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { possibleReferences } from "../payment/reference.ts";
 import { paymentBody } from "./payment-body.ts";
 import { type StablePage, stablePage } from "./stable-page.ts";

@@ -1,5 +1,6 @@
 import { type CaseSearch, type FoundCase, searchCases as searchCasesOf } from "@collections/cases";
-import { BEFORE_ALL_IDS, type EntityManager } from "@collections/database";
+import { BEFORE_ALL_IDS } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
 import type { Lender } from "@collections/lenders";
 

@@ -1,4 +1,5 @@
-import { type EntityManager, firstIdAt, visibleUntil } from "@collections/database";
+import { firstIdAt, visibleUntil } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 
 /** The maximum number of items in a page of a lender's list (contract: Limits). */
 const PAGE_ITEMS = 500;

@@ -10,7 +10,7 @@ import {
   type RunKey,
 } from "@collections/bookings";
 import type { LockedCase } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { KnownSequences } from "./known-sequences.ts";
 
 /** What a run knows, and how it pairs rows with payments of another reference. */

@@ -18,7 +18,7 @@ import {
   type RunKey,
   stagedItems,
 } from "@collections/bookings";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { dayIn } from "@collections/local-time";
 
 /** How to compare the staged items of a run. */

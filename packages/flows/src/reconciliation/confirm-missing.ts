@@ -1,5 +1,5 @@
 import { type BookedPayment, differencesOf, type ReconciliationDifference, type RunKey } from "@collections/bookings";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { dayIn } from "@collections/local-time";
 import { AmountLiteral, toDecimal } from "@collections/money";
 import { bookedSince, type SinceRun } from "./booked-since.ts";

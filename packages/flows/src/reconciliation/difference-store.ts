@@ -9,7 +9,7 @@ import {
   type RunKey,
   type RunTotals,
 } from "@collections/bookings";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { FaultyPaymentRow } from "./payment-row.ts";
 
 /** The result of storing the differences of a run. */

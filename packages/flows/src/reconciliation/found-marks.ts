@@ -1,5 +1,5 @@
 import { type FoundDifference, markFound, type RunKey } from "@collections/bookings";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { FaultyPaymentRow } from "./payment-row.ts";
 
 /** Marks what a run finds, so that the differences of the previous run that it does not find are gone. */

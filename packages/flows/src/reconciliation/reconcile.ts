@@ -23,7 +23,8 @@ import {
   type RunKey,
   StagedKeys,
 } from "@collections/bookings";
-import { type EntityManager, isUniqueViolation, newId, transaction, type Tx } from "@collections/database";
+import { isUniqueViolation, newId, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { recordAct } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
 import { setImmediate as nextTurn } from "node:timers/promises";

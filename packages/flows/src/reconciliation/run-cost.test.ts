@@ -1,5 +1,6 @@
 import { reconciliationCosts } from "@collections/bookings";
-import { type Database, firstIdAt, newId } from "@collections/database";
+import { firstIdAt, newId } from "@collections/database";
+import type { Database } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { setFlagsFromString } from "node:v8";

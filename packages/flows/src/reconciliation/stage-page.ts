@@ -9,7 +9,7 @@ import {
   storeMatches,
 } from "@collections/bookings";
 import { hasSeveralForms, statesOfLoans, storedLoanNumbers } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { type CurrencyCode, readAmount } from "@collections/money";
 import { bookedReference, possibleReferences } from "../payment/reference.ts";
 import type { KnownSequences } from "./known-sequences.ts";

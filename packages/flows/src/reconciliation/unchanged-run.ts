@@ -1,5 +1,5 @@
 import { type ReconciliationRun, reconciliationRun, type RunKey, storedDigest } from "@collections/bookings";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 
 /**
  * A stored run is not the one that was shown: its differences or its digest were changed. Nothing was booked. Compare the

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Case, caseByLoan } from "@collections/cases";
-import { type Database, publicId, transaction } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import {
   claimMutation,
   type MutationKey,

@@ -1,5 +1,5 @@
 import { caseByLoan } from "@collections/cases";
-import type { Database, Tx } from "@collections/database";
+import type { Database, Tx } from "@collections/entities";
 import { ensureFieldPartner, type FieldPartner } from "@collections/field-partners";
 import type { LenderProfile } from "@collections/lenders";
 import { assignCase } from "../case/change-case.ts";

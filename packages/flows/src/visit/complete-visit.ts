@@ -8,7 +8,8 @@ import {
   type VisitCompletionResult,
   visitOfFieldPartner,
 } from "@collections/cases";
-import { publicId, type Tx } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { fieldPartnerById } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
 import { dayIn } from "@collections/local-time";

@@ -1,5 +1,5 @@
 import { ownCasesByIds } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { type ContactReveal, recordContactReveal } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";

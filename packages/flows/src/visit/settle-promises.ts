@@ -1,6 +1,7 @@
 import { paidOnCase } from "@collections/bookings";
 import { type DuePromise, duePromises, openPromiseById, promiseOutcome, settlePromise } from "@collections/cases";
-import { type Database, oneAfterAnother, publicId, transaction } from "@collections/database";
+import { oneAfterAnother, publicId, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { type LenderProfile, listLenders } from "@collections/lenders";
 import { dayIn, spanOfDay } from "@collections/local-time";
 import { toWire } from "@collections/money";

@@ -10,7 +10,8 @@ import {
   visitOfFieldPartner,
   type VisitStartResult,
 } from "@collections/cases";
-import { publicId, type Tx } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { type Lender, lenderById } from "@collections/lenders";
 import { type AppContext, type AppInputFault, visitTime, type VisitTime } from "../request/app-request.ts";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";

@@ -1,6 +1,6 @@
-import { inSchema, type PackageSchema } from "@collections/database";
+import { defineTable, inSchema, type PackageSchema } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
-import { defineEntity, p } from "@mikro-orm/core";
+import type { AnchorColumns, ChainBlockColumns } from "../tables/ledger-tables.ts";
 import { balanceMigration } from "./balance-migration.ts";
 import type { TransferMetadata } from "./chart.ts";
 import { holdMigration } from "./hold-migration.ts";
@@ -11,169 +11,176 @@ import { correctionMigration, generalMigration, postingKeyMigration } from "./ge
 /** The name of the schema of a chart that sets none. `ledger` is the schema of `@collections/bookings`. */
 export const DEFAULT_SCHEMA = "general_ledger";
 
-/** The entities of the tables of one chart. */
+/** The tables of one chart. */
 export type GeneralTables = ReturnType<typeof makeTables>;
 
 const tablesByName = new Map<string, GeneralTables>();
 
-/** Returns the entities of the tables in a schema. A process may have several charts, each in a schema of its own. */
+/** Returns the tables in a schema. A process may have several charts, each in a schema of its own. */
 export function generalTables(name: string): GeneralTables {
   const tables = tablesByName.get(name) ?? makeTables(name);
   tablesByName.set(name, tables);
   return tables;
 }
 
-/** The first columns of transfers and of holds. */
-function postingColumns() {
-  return {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    debitAccount: p.text(),
-    creditAccount: p.text(),
-    amountMinor: p.bigint(),
-    currency: p.character().length(3).$type<CurrencyCode>(),
-    kind: p.text(),
-    subjectId: p.uuid().strictNullable(),
-  };
+/** An account of a book: `revenue/<owner>/EUR`. */
+export interface AccountRow {
+  lenderId: string;
+  id: string;
+  kind: string;
+  ownerId: string;
+  currency: CurrencyCode;
+  exponent: number;
+  createdAt: Date;
 }
 
+/** The first columns of transfers and of holds. */
+export interface PostingRow {
+  lenderId: string;
+  id: string;
+  debitAccount: string;
+  creditAccount: string;
+  amountMinor: bigint;
+  currency: CurrencyCode;
+  kind: string;
+  subjectId: string | null;
+}
+
+/** One amount that moved from one account to another. */
+export interface TransferRow extends PostingRow {
+  corrects: string | null;
+  memo: string;
+  effectiveAt: Date;
+  recordedAt: Date;
+  digest: Uint8Array;
+  /** The transaction that inserted the row. PostgreSQL fills it. */
+  writtenIn: string;
+  metadata: TransferMetadata | null;
+}
+
+/** A block of a book's hash chain. */
+export interface ChainBlockRow extends ChainBlockColumns {
+  transferIds: string[];
+  rowsHash: Uint8Array;
+  previousHash: Uint8Array;
+}
+
+/** The transfers that were posted under a key. */
+export interface PostingKeyRow {
+  lenderId: string;
+  key: string;
+  contentHash: Uint8Array;
+  transferIds: string[];
+  recordedAt: Date;
+}
+
+/** The sums of an account's transfers up to a transaction. They can be taken again at any time. */
+export interface BalanceSnapshotRow {
+  lenderId: string;
+  account: string;
+  serverId: bigint;
+  coversBefore: string;
+  debitMinor: string;
+  creditMinor: string;
+  takenAt: Date;
+}
+
+/** A transfer that is pending. */
+export interface HoldRow extends PostingRow {
+  memo: string;
+  metadata: TransferMetadata | null;
+  expiresAt: Date;
+  recordedAt: Date;
+}
+
+/** The end of a hold by its transfer, or without one if it was voided. */
+export interface HoldEndRow {
+  lenderId: string;
+  holdId: string;
+  transferId: string | null;
+  recordedAt: Date;
+}
+
+const POSTING_TYPES = {
+  lenderId: "uuid",
+  id: "uuid",
+  debitAccount: "text",
+  creditAccount: "text",
+  amountMinor: "bigint",
+  currency: "char(3)",
+  kind: "text",
+  subjectId: "uuid null",
+} as const;
+
 function makeTables(name: string) {
-  const suffix = name === DEFAULT_SCHEMA ? "" : `_${name}`;
-  /** An account of a book: `revenue/<owner>/EUR`. */
-  const account = defineEntity({
-    name: `GeneralAccount${suffix}`,
-    schema: name,
-    tableName: "account",
-    properties: {
-      lenderId: p.uuid().primary(),
-      id: p.text().primary(),
-      kind: p.text(),
-      ownerId: p.uuid(),
-      currency: p.character().length(3).$type<CurrencyCode>(),
-      exponent: p.smallint(),
-      createdAt: p.datetime().columnType("timestamptz"),
-    },
-  });
-
-  /** One amount that moved from one account to another. */
-  const transfer = defineEntity({
-    name: `GeneralTransfer${suffix}`,
-    schema: name,
-    tableName: "transfer",
-    indexes: [
-      { name: "transfer_subjects", properties: ["lenderId", "subjectId", "id"] },
-      { name: "transfer_debited", properties: ["lenderId", "debitAccount", "writtenIn"] },
-      { name: "transfer_credited", properties: ["lenderId", "creditAccount", "writtenIn"] },
-      { name: "transfer_debit_days", properties: ["lenderId", "debitAccount", "effectiveAt", "id"] },
-      { name: "transfer_credit_days", properties: ["lenderId", "creditAccount", "effectiveAt", "id"] },
-      { name: "transfer_corrects", properties: ["lenderId", "corrects"], where: "corrects is not null" },
-    ],
-    properties: {
-      ...postingColumns(),
-      corrects: p.uuid().strictNullable(),
-      memo: p.text(),
-      effectiveAt: p.datetime().columnType("timestamptz"),
-      recordedAt: p.datetime().columnType("timestamptz"),
-      digest: p.blob(),
-      /** The transaction that inserted the row. PostgreSQL fills it. */
-      writtenIn: p.string().columnType("xid8"),
-      metadata: p.json<TransferMetadata>().strictNullable(),
-    },
-  });
-
-  /** A block of a book's hash chain. */
-  const chainBlock = defineEntity({
-    name: `GeneralChainBlock${suffix}`,
-    schema: name,
-    tableName: "chain_block",
-    properties: {
-      lenderId: p.uuid().primary(),
-      number: p.bigint().primary(),
-      transferIds: p.array().columnType("uuid[]"),
-      rowCount: p.integer(),
-      rowsHash: p.blob(),
-      previousHash: p.blob(),
-      lastId: p.uuid(),
-      createdAt: p.datetime().columnType("timestamptz"),
-      hash: p.blob(),
-    },
-  });
-
-  /** The last block of a book's chain that was anchored outside the database. */
-  const anchor = defineEntity({
-    name: `GeneralAnchor${suffix}`,
-    schema: name,
-    tableName: "anchor",
-    properties: {
-      lenderId: p.uuid().primary(),
-      number: p.bigint(),
-      hash: p.blob(),
-      anchoredAt: p.datetime().columnType("timestamptz"),
-    },
-  });
-
-  /** The transfers that were posted under a key. */
-  const postingKey = defineEntity({
-    name: `GeneralPostingKey${suffix}`,
-    schema: name,
-    tableName: "posting_key",
-    properties: {
-      lenderId: p.uuid().primary(),
-      key: p.text().primary(),
-      contentHash: p.blob(),
-      transferIds: p.array().columnType("uuid[]"),
-      recordedAt: p.datetime().columnType("timestamptz"),
-    },
-  });
-
-  /** The sums of an account's transfers up to a transaction. They can be taken again at any time. */
-  const balanceSnapshot = defineEntity({
-    name: `GeneralBalanceSnapshot${suffix}`,
-    schema: name,
-    tableName: "balance_snapshot",
-    properties: {
-      lenderId: p.uuid().primary(),
-      account: p.text().primary(),
-      serverId: p.bigint(),
-      coversBefore: p.string().columnType("xid8"),
-      debitMinor: p.decimal().columnType("numeric"),
-      creditMinor: p.decimal().columnType("numeric"),
-      takenAt: p.datetime().columnType("timestamptz"),
-    },
-  });
-
-  /** A transfer that is pending. */
-  const hold = defineEntity({
-    name: `GeneralHold${suffix}`,
-    schema: name,
-    tableName: "hold",
-    indexes: [
-      { name: "hold_debited", properties: ["lenderId", "debitAccount", "expiresAt"] },
-      { name: "hold_credited", properties: ["lenderId", "creditAccount", "expiresAt"] },
-    ],
-    properties: {
-      ...postingColumns(),
-      memo: p.text(),
-      metadata: p.json<TransferMetadata>().strictNullable(),
-      expiresAt: p.datetime().columnType("timestamptz"),
-      recordedAt: p.datetime().columnType("timestamptz"),
-    },
-  });
-
-  /** The end of a hold by its transfer, or without one if it was voided. */
-  const holdEnd = defineEntity({
-    name: `GeneralHoldEnd${suffix}`,
-    schema: name,
-    tableName: "hold_end",
-    properties: {
-      lenderId: p.uuid().primary(),
-      holdId: p.uuid().primary(),
-      transferId: p.uuid().strictNullable(),
-      recordedAt: p.datetime().columnType("timestamptz"),
-    },
-  });
-
-  return { account, transfer, chainBlock, anchor, postingKey, balanceSnapshot, hold, holdEnd };
+  return {
+    account: defineTable<AccountRow>(`${name}.account`, {
+      lenderId: "uuid",
+      id: "text",
+      kind: "text",
+      ownerId: "uuid",
+      currency: "char(3)",
+      exponent: "smallint",
+      createdAt: "timestamptz",
+    }),
+    transfer: defineTable<TransferRow>(`${name}.transfer`, {
+      ...POSTING_TYPES,
+      corrects: "uuid null",
+      memo: "text",
+      effectiveAt: "timestamptz",
+      recordedAt: "timestamptz",
+      digest: "bytea",
+      writtenIn: "xid8",
+      metadata: "jsonb null",
+    }),
+    chainBlock: defineTable<ChainBlockRow>(`${name}.chain_block`, {
+      lenderId: "uuid",
+      number: "bigint",
+      transferIds: "uuid[]",
+      rowCount: "integer",
+      rowsHash: "bytea",
+      previousHash: "bytea",
+      lastId: "uuid",
+      createdAt: "timestamptz",
+      hash: "bytea",
+    }),
+    /** The last block of a book's chain that was anchored outside the database. */
+    anchor: defineTable<AnchorColumns>(`${name}.anchor`, {
+      lenderId: "uuid",
+      number: "bigint",
+      hash: "bytea",
+      anchoredAt: "timestamptz",
+    }),
+    postingKey: defineTable<PostingKeyRow>(`${name}.posting_key`, {
+      lenderId: "uuid",
+      key: "text",
+      contentHash: "bytea",
+      transferIds: "uuid[]",
+      recordedAt: "timestamptz",
+    }),
+    balanceSnapshot: defineTable<BalanceSnapshotRow>(`${name}.balance_snapshot`, {
+      lenderId: "uuid",
+      account: "text",
+      serverId: "bigint",
+      coversBefore: "xid8",
+      debitMinor: "numeric",
+      creditMinor: "numeric",
+      takenAt: "timestamptz",
+    }),
+    hold: defineTable<HoldRow>(`${name}.hold`, {
+      ...POSTING_TYPES,
+      memo: "text",
+      metadata: "jsonb null",
+      expiresAt: "timestamptz",
+      recordedAt: "timestamptz",
+    }),
+    holdEnd: defineTable<HoldEndRow>(`${name}.hold_end`, {
+      lenderId: "uuid",
+      holdId: "uuid",
+      transferId: "uuid null",
+      recordedAt: "timestamptz",
+    }),
+  };
 }
 
 /**
@@ -181,11 +188,10 @@ function makeTables(name: string) {
  * no SQL text is renamed when it is sent.
  */
 export function generalSchema(name: string, rules: Pick<PackageSchema, "migrations" | "check">): PackageSchema {
-  const tables = generalTables(name);
   const { migrations, check } = rules;
   const schema: PackageSchema = {
     name: DEFAULT_SCHEMA,
-    entities: Object.values(tables),
+    tables: Object.values(generalTables(name)),
     migrations: [
       { name: "0001", statements: generalMigration },
       { name: "0002-corrections", statements: correctionMigration },

@@ -1,7 +1,6 @@
-import { insertFor, lenderInsert, send, tableOf, type Tx } from "@collections/database";
+import { insertFor, lenderInsert, send, type Table, type Tx } from "@collections/database";
 import { type CurrencyCode, exponentOf } from "@collections/money";
-import type { EntitySchema } from "@mikro-orm/core";
-import { statementName } from "./statement-name.ts";
+import { schemaOf, statementName } from "./statement-name.ts";
 
 /** The columns of an account. `exponent` is the number of decimals of its currency. */
 interface AccountColumns {
@@ -30,16 +29,16 @@ interface OpenedAccount<Kind extends string> {
 }
 
 /**
- * Builds the statement that opens accounts from the entity of their table.
+ * Builds the statement that opens accounts from the definition of their table.
  *
  * @example
- * const table = accountTable(AccountEntity);
- * table.open(tx, [{ lenderId: book, id: `pledge/${ownerId}/EUR`, kind: "pledge", ownerId, currency: EUR }], now);
+ * const accounts = accountTable(accountColumns);
+ * accounts.open(tx, [{ lenderId: book, id: `pledge/${ownerId}/EUR`, kind: "pledge", ownerId, currency: EUR }], now);
  */
-export function accountTable<Row extends AccountColumns>(entity: EntitySchema<Row>): AccountTable<Row["kind"]> {
-  const table = tableOf(entity as unknown as EntitySchema<AccountColumns>);
+export function accountTable<Row extends AccountColumns>(rows: Table<Row>): AccountTable<Row["kind"]> {
+  const table = rows as unknown as Table<AccountColumns>;
   const inserted = ["id", "kind", "ownerId", "currency", "exponent"] as const;
-  const insertAccounts = lenderInsert(statementName(entity.meta.schema ?? "", "open-accounts"), {
+  const insertAccounts = lenderInsert(statementName(schemaOf(table), "open-accounts"), {
     table: table.name,
     columns: table.insertedTypes(inserted),
     equal: { [table.column("createdAt")]: "$7::timestamptz" },

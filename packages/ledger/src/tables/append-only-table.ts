@@ -1,6 +1,5 @@
-import { type ColumnValues, lenderInsert, type LenderStatement, tableOf } from "@collections/database";
-import type { EntitySchema } from "@mikro-orm/core";
-import { statementName } from "./statement-name.ts";
+import { type ColumnValues, lenderInsert, type LenderStatement, type Table } from "@collections/database";
+import { schemaOf, statementName } from "./statement-name.ts";
 
 /** A row of an append-only table. A trigger adds the digest. */
 interface DigestedRow {
@@ -35,24 +34,24 @@ export interface AppendOnlyTable<Row> extends DigestedTable {
 }
 
 /**
- * Builds the SQL of an append-only table from its entity. The order of the entity's columns is the order of the parameters
+ * Builds the SQL of an append-only table from its definition. The order of its columns is the order of the parameters
  * of the SQL function `<table>_digest`. Both the trigger and the verification call that function. The columns in `filled`
  * are filled by PostgreSQL, such as by a default: no INSERT names them, and they are no part of the digest.
  *
  * @example
- * const shipments = appendOnlyTable(ShipmentEntity);
+ * const shipments = appendOnlyTable(shipmentColumns);
  * send(tx, ...insertFor(tx, shipments.insert, shipments.values([shipment])));
  */
 export function appendOnlyTable<Row extends DigestedRow, Filled extends Written<Row> = never>(
-  entity: EntitySchema<Row>,
+  table: Table<Row>,
   { filled = [] }: { readonly filled?: readonly Filled[] } = {},
 ): AppendOnlyTable<ColumnValues<Row, Exclude<Written<Row>, Filled>> & { readonly lenderId: string }> {
-  const table = tableOf(entity);
   const notInserted = new Set<string>(["digest", ...filled]);
   const properties = table.properties.filter(
     (property): property is Exclude<Written<Row>, Filled> => !notInserted.has(property),
   );
-  const { schema = "", tableName } = entity.meta;
+  const schema = schemaOf(table);
+  const tableName = table.name.slice(schema.length).replace(".", "");
   const others = properties.filter((property) => property !== "lenderId");
   return {
     name: table.name,

@@ -1,4 +1,4 @@
-import type { EntitySchema } from "@mikro-orm/core";
+import type { Table } from "@collections/database";
 import type { DigestedTable } from "./append-only-table.ts";
 
 /** The columns that the blocks of every chain have. A block also has a column of ids for each chained table. */
@@ -37,8 +37,8 @@ export interface ChainedTable {
 export interface LedgerTables {
   /** The name of the PostgreSQL schema in SQL texts. The names of the statements begin with it. */
   readonly schema: string;
-  readonly chainBlock: EntitySchema<ChainBlockColumns>;
-  readonly anchor: EntitySchema<AnchorColumns>;
+  readonly chainBlock: Table<ChainBlockColumns>;
+  readonly anchor: Table<AnchorColumns>;
   /** The tables whose rows are chained. */
   readonly chained: readonly ChainedTable[];
 }

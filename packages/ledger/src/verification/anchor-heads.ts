@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement, type Statement, tableOf } from "@collections/database";
+import { type EntityManager, query, statement, type Statement } from "@collections/database";
 import type { LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
 import { type AnchoredHead, anchorLine } from "./anchor.ts";
@@ -115,8 +115,7 @@ function selectUnanchored({ schema }: LedgerTables): Statement {
   );
 }
 
-function recordAnchored({ schema, anchor }: LedgerTables): Statement {
-  const table = tableOf(anchor);
+function recordAnchored({ schema, anchor: table }: LedgerTables): Statement {
   return statement(
     statementName(schema, "record-anchored"),
     `insert into ${table.name} (${table.columnList(["lenderId", "number", "hash", "anchoredAt"])}) values ($1, $2, decode($3, 'hex'), $4)

@@ -34,7 +34,8 @@ export interface RecordedAnchor {
 
 /** The statements that compare one ledger with its anchors. */
 export interface AnchoredLedger {
-  readonly anchor: LedgerTables["anchor"];
+  readonly selectAnchor: Statement;
+  readonly selectAnchors: Statement;
   readonly listBooks: BookList;
   readonly selectBlocks: Statement;
   readonly selectCoverage: Statement;
@@ -43,7 +44,8 @@ export interface AnchoredLedger {
 /** Builds the statements that compare a ledger with its anchors. */
 export function anchoredLedgerOf(tables: LedgerTables, listBooks: BookList): AnchoredLedger {
   return {
-    anchor: tables.anchor,
+    selectAnchor: selectAnchors(tables, "anchor-of-book", "where lender_id = $1"),
+    selectAnchors: selectAnchors(tables, "anchors", ""),
     listBooks,
     selectBlocks: selectBlocks(tables),
     selectCoverage: selectCoverage(tables),
@@ -63,12 +65,14 @@ export async function blocksAt(
 
 /** Returns the last anchor that the database records, by the id of the book: for `onlyBook`, or for all books. */
 export async function recordedAnchors(
-  { anchor }: AnchoredLedger,
+  { selectAnchor, selectAnchors }: AnchoredLedger,
   em: EntityManager,
   onlyBook: string | undefined,
 ): Promise<ReadonlyMap<string, RecordedAnchor>> {
-  const where = onlyBook === undefined ? {} : { lenderId: onlyBook };
-  const rows = await em.find(anchor, where, { disableIdentityMap: true });
+  type Row = RecordedAnchor & { readonly lenderId: string };
+  const rows = await (onlyBook === undefined
+    ? query<Row>(em, selectAnchors, [])
+    : query<Row>(em, selectAnchor, [onlyBook]));
   return new Map(rows.map(({ lenderId, number, anchoredAt }) => [lenderId, { number, anchoredAt }]));
 }
 
@@ -93,6 +97,13 @@ export async function chainCoverages(
     }
     return coverages;
   });
+}
+
+function selectAnchors({ schema, anchor }: LedgerTables, what: string, where: string): Statement {
+  return statement(
+    statementName(schema, what),
+    `select ${anchor.selectList("a", ["lenderId", "number", "anchoredAt"])} from ${anchor.name} a ${where}`.trimEnd(),
+  );
 }
 
 function selectBlocks({ schema }: LedgerTables): Statement {

@@ -1,10 +1,9 @@
-import { BEFORE_ALL_IDS, transaction } from "@collections/database";
-import type { EntitySchema } from "@mikro-orm/core";
+import { BEFORE_ALL_IDS, type Table, transaction } from "@collections/database";
 import { expect, test } from "vitest";
 import { generalLedger } from "../chart/general-ledger.ts";
 import { DEFAULT_SCHEMA, generalTables } from "../chart/general-schema.ts";
-import type { ChainBlockColumns } from "../tables/ledger-tables.ts";
 import { invoicing, invoicingDatabase, SampleBook } from "../../tests/invoicing.ts";
+import type { ChainBlockColumns } from "../tables/ledger-tables.ts";
 import { chainOf, extendOnce, type Step } from "./chain.ts";
 
 const tables = generalTables(DEFAULT_SCHEMA);
@@ -12,7 +11,7 @@ const database = await invoicingDatabase();
 
 const chain = chainOf({
   schema: "general_ledger",
-  chainBlock: tables.chainBlock as unknown as EntitySchema<ChainBlockColumns>,
+  chainBlock: tables.chainBlock as unknown as Table<ChainBlockColumns>,
   anchor: tables.anchor,
   chained: [{ noun: "transfer", table: generalLedger(DEFAULT_SCHEMA, new Map()).transfers }],
 });

@@ -6,11 +6,10 @@ import {
   send,
   statement,
   type Statement,
-  tableOf,
+  type Table,
   transaction,
   type Tx,
 } from "@collections/database";
-import type { EntitySchema } from "@mikro-orm/core";
 import type { ChainBlockColumns, ChainedTable, LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
 
@@ -56,7 +55,7 @@ const LONG_TIMEOUT = { timeoutMs: 35_000 };
 
 /** The SQL statements that extend the hash chains of one ledger. */
 export interface Chain {
-  readonly chainBlock: LedgerTables["chainBlock"];
+  readonly selectLastBlock: Statement;
   /** For each chained table, the property of `NextBlock` that has the ids of its rows, such as `transferIds`. */
   readonly idProperties: readonly string[];
   readonly lockChain: Statement;
@@ -66,9 +65,9 @@ export interface Chain {
 
 /** Builds the SQL statements that extend the hash chains of a ledger. */
 export function chainOf(tables: LedgerTables): Chain {
-  const { schema, chainBlock, chained } = tables;
+  const { schema, chained } = tables;
   return {
-    chainBlock,
+    selectLastBlock: selectLastBlock(tables),
     idProperties: chained.map(idPropertyOf),
     lockChain: statement(
       statementName(schema, "chain-turn"),
@@ -99,15 +98,11 @@ export async function extendChain(
 
 /** Returns the newest block of a book's chain, or undefined if the chain has no block. */
 export async function chainHead(
-  { chainBlock }: Pick<Chain, "chainBlock">,
+  chain: Pick<Chain, "selectLastBlock">,
   em: EntityManager,
   book: string,
 ): Promise<ChainHead | undefined> {
-  const head = await em.findOne(
-    chainBlock,
-    { lenderId: book },
-    { orderBy: { number: "desc" }, fields: ["number", "hash"], disableIdentityMap: true },
-  );
+  const head = await lastBlock(chain, em, book);
   return head ? { number: head.number, hash: Buffer.from(head.hash).toString("hex") } : undefined;
 }
 
@@ -167,11 +162,24 @@ function addBlock({ insertBlock, idProperties }: Chain, tx: Tx, book: string, bl
   send(tx, insertBlock, [book, number.toString(), ...ids, ...hashed]);
 }
 
-type LastBlock = Pick<ChainBlockColumns, "createdAt" | "lastId">;
+const LAST_BLOCK = ["number", "hash", "createdAt", "lastId"] as const;
+type LastBlock = Pick<ChainBlockColumns, (typeof LAST_BLOCK)[number]>;
 
-async function lastBlock({ chainBlock }: Chain, tx: Tx, book: string): Promise<LastBlock | null> {
-  const newestFirst = { orderBy: { number: "desc" }, disableIdentityMap: true } as const;
-  return tx.findOne(chainBlock, { lenderId: book }, { ...newestFirst, fields: ["createdAt", "lastId"] });
+async function lastBlock(
+  { selectLastBlock }: Pick<Chain, "selectLastBlock">,
+  em: EntityManager,
+  book: string,
+): Promise<LastBlock | undefined> {
+  const [last] = await query<LastBlock>(em, selectLastBlock, [book]);
+  return last;
+}
+
+function selectLastBlock({ schema, chainBlock }: LedgerTables): Statement {
+  return statement(
+    statementName(schema, "last-block"),
+    `select ${chainBlock.selectList("b", LAST_BLOCK)} from ${chainBlock.name} b
+     where b.lender_id = $1 order by b.number desc limit 1`,
+  );
 }
 
 /**
@@ -180,8 +188,8 @@ async function lastBlock({ chainBlock }: Chain, tx: Tx, book: string): Promise<L
  * after the last block was created. To find both, the search starts LOOK_BACK_MS before the last row's time or the
  * block's creation, whichever is earlier.
  */
-function searchFrom(last: LastBlock | null): string {
-  if (last === null) return BEFORE_ALL_IDS;
+function searchFrom(last: LastBlock | undefined): string {
+  if (last === undefined) return BEFORE_ALL_IDS;
   const { createdAt, lastId } = last;
   const lastIdMs = Number.parseInt(lastId.replaceAll("-", "").slice(0, 12), 16);
   const fromMs = Math.min(createdAt.getTime(), lastIdMs) - LOOK_BACK_MS;
@@ -266,7 +274,7 @@ export function asInFirst(index: number, name: string): string {
 }
 
 function insertBlock({ schema, chainBlock, chained }: LedgerTables): Statement {
-  const table = tableOf(chainBlock as unknown as EntitySchema<Record<string, unknown>>);
+  const table = chainBlock as unknown as Table<Record<string, unknown>>;
   // The columns of a block, in the order in which `addBlock` sends their values.
   const ids = chained.map(idPropertyOf);
   const inserted = [

@@ -1,4 +1,4 @@
-import { type Statement, statement, tableOf } from "@collections/database";
+import { type Statement, statement } from "@collections/database";
 import type { ChainedTable, LedgerTables } from "../tables/ledger-tables.ts";
 import { statementName } from "../tables/statement-name.ts";
 import { asInFirst, GENESIS, ROW_DIGESTS, sourceOf } from "./chain.ts";
@@ -117,7 +117,7 @@ export function generalChecks(tables: LedgerTables): GeneralChecks {
          case when b.number is null then format('It was anchored at %s, and it is not there any more.', a.anchored_at at time zone 'UTC')
            else format('It was anchored at %s with hash %s; its hash is %s now.', a.anchored_at at time zone 'UTC',
              encode(a.hash, 'hex'), encode(b.hash, 'hex')) end as detail
-       from ${tableOf(anchor).name} a
+       from ${anchor.name} a
        left join ${schema}.chain_block b on b.lender_id = $1 and b.number = a.number
        where a.lender_id = $1 and (b.number is null or b.hash <> a.hash)`,
       ),

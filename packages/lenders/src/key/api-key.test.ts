@@ -1,4 +1,5 @@
-import { createDatabase, migrate, transaction, type Tx } from "@collections/database";
+import { migrate, transaction } from "@collections/database";
+import { createDatabase, type Tx } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import {

@@ -1,4 +1,4 @@
-import type { EntityManager, Tx } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { checkReason, recordAct } from "../lender/audit.ts";
 import { newApiKeyId, newHmacSecret } from "./key-format.ts";
 import { readLenderOfKey } from "./key-reads.ts";

@@ -1,4 +1,5 @@
-import { createDatabase, migrate, query, statement, transaction } from "@collections/database";
+import { migrate, query, statement, transaction } from "@collections/database";
+import { createDatabase, type Tx } from "@collections/entities";
 import { sign, verify } from "@collections/signing";
 import { testDatabase } from "@collections/testing";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -196,7 +197,7 @@ test("`take` returns each used key once in ten seconds, with its latest use", ()
 
 test("invalid actions on API keys are rejected with an error code", async () => {
   const [{ lender, apiKeyId }, other] = [await aLender("REFUSALS"), await aLender("STRANGER")];
-  const act = (work: Parameters<typeof transaction<void>>[1]) => transaction(elsewhere.em(), work);
+  const act = (work: (tx: Tx) => Promise<void>) => transaction(elsewhere.em(), work);
   const [on, past] = [new Date(Date.now() + 60_000), new Date(Date.now() - 1)];
   const key = { lenderId: lender.id, keyId: apiKeyId, reason, evenIfLast };
   const strange = { ...key, keyId: other.apiKeyId };

@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type SigningKey, signingKey } from "@collections/signing";
 import { stateAt } from "./api-key.ts";
 import { createFreshCache } from "./fresh-cache.ts";

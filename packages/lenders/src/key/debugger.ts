@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lockKey, stateAt } from "./api-key.ts";
 import { checkReason, recordAct } from "../lender/audit.ts";
 import { ApiKeyNotUsableError } from "../lender/lender-fault.ts";

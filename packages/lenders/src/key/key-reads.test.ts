@@ -1,4 +1,5 @@
-import { createDatabase, migrate, transaction } from "@collections/database";
+import { migrate, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createCredentials, createKey, createLender, createVault, lenderOfKey, revokeKey } from "../index.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, tableOf } from "@collections/database";
+import { query, statement } from "@collections/database";
+import { type EntityManager, tableOf } from "@collections/entities";
 import DataLoader from "dataloader";
 import { type LenderProfile, profileColumns } from "../lender/lender.ts";
 import { ApiKeyEntity, type ApiKeyState } from "../schema.ts";

@@ -2,14 +2,13 @@ import {
   type Actor,
   AFTER_ALL_IDS,
   currentActor,
-  type EntityManager,
   firstIdSince,
   newestOfEachKind,
   newId,
   query,
   statement,
-  type Tx,
 } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { InvalidLenderError } from "./lender-fault.ts";
 import { AuditEntryEntity } from "../schema.ts";
 

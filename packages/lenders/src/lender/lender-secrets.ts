@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type AuthHeader, templateOf } from "./lender-fields.ts";
 import { lenderRows } from "./lender.ts";
 import { LenderEntity } from "../schema.ts";

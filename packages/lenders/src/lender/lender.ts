@@ -1,12 +1,5 @@
-import {
-  type EntityManager,
-  isOnCluster,
-  query,
-  statement,
-  type Statement,
-  tableOf,
-  type Tx,
-} from "@collections/database";
+import { isOnCluster, query, statement, type Statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
 import { type FallbackBank, LenderEntity, type LenderRow } from "../schema.ts";

@@ -1,4 +1,5 @@
-import { createDatabase, migrate, transaction } from "@collections/database";
+import { migrate, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import {

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import { query, statement, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { recordAct } from "./audit.ts";
 import { lockLender } from "./lender.ts";
 import { resealSentinel } from "../secret/master-key-sentinel.ts";

@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { checkReason, recordAct } from "./audit.ts";
 import { checkWhatsappPair, columnsOf } from "./lender-columns.ts";
 import { type LenderChanges, readLenderChanges } from "./lender-input.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, type ReadRows, statement, transaction, type Tx } from "@collections/database";
+import { query, type ReadRows, statement, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { LockMode } from "@mikro-orm/core";
 import { MasterKeySentinelEntity } from "../schema.ts";
 import { apiKeySecretContext, masterKeySentinelContext } from "./sealed-context.ts";

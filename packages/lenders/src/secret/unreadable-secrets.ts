@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { LENDER_SECRETS, SECRET_CONTEXTS, type SecretKind } from "./sealed-context.ts";
 import { SealedValueError, tryOpen, type Vault } from "./vault.ts";
 

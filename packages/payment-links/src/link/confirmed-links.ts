@@ -1,12 +1,5 @@
-import {
-  type EntityManager,
-  forLenders,
-  lenderStatement,
-  query,
-  send,
-  statement,
-  type Tx,
-} from "@collections/database";
+import { forLenders, lenderStatement, query, send, statement } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { COPIED, type LinkKey, linkTable, type PaymentLink } from "./payment-link.ts";
 
 /** Identifies a link by the id that its lender gave it, as a confirmation does. */

@@ -1,4 +1,5 @@
-import { type EntityManager, firstIdAt, query, statement } from "@collections/database";
+import { firstIdAt, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 
 /** The number of links that were requested in a period, and what has become of them until now. */
 export interface LinkCounts {

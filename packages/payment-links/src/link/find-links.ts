@@ -1,5 +1,4 @@
 import {
-  type EntityManager,
   allLendersStatement,
   forLenders,
   isDistributed,
@@ -8,6 +7,7 @@ import {
   queryReachable,
   statement,
 } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type LenderLinkKey, linksByLinkId } from "./confirmed-links.ts";
 import { deliveryColumns, deliveryTable, type LinkDelivery } from "./link-delivery.ts";
 import { type LinkKey, linkColumns, linkTable, type PaymentLink } from "./payment-link.ts";

@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 
 /** The maximum number of links that one query reads. */
 const MOST_READ = 1_000;

@@ -1,4 +1,5 @@
-import { send, statement, tableOf, type Tx } from "@collections/database";
+import { send, statement } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { DeliveryStatus } from "./delivery-status.ts";
 import type { Channel, LinkKey } from "./payment-link.ts";

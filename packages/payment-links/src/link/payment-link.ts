@@ -1,4 +1,5 @@
-import { query, send, statement, tableOf, type Tx } from "@collections/database";
+import { query, send, statement } from "@collections/database";
+import { tableOf, type Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { LinkStatus } from "./link-status.ts";

@@ -1,4 +1,5 @@
-import { newId, query, send, statement, type Tx } from "@collections/database";
+import { newId, query, send, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import type { CurrencyCode } from "@collections/money";
 import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-link.ts";
 

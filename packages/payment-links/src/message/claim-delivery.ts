@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { databaseTime, type Tx } from "@collections/database";
+import { databaseTime } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { deliveryById } from "../link/find-links.ts";
 import { type LinkDelivery, saveDelivery } from "../link/link-delivery.ts";
 import { lockLink, type PaymentLink } from "../link/payment-link.ts";

@@ -1,4 +1,5 @@
-import { send, statement, type Tx } from "@collections/database";
+import { send, statement } from "@collections/database";
+import type { Tx } from "@collections/entities";
 
 /**
  * Erases the texts in which lenders and channels explained why a link of these cases was not made, or why its message

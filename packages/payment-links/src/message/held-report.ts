@@ -1,14 +1,5 @@
-import {
-  allLendersStatement,
-  type EntityManager,
-  oneLenderInsert,
-  query,
-  queryReachable,
-  send,
-  statement,
-  tableOf,
-  type Tx,
-} from "@collections/database";
+import { allLendersStatement, oneLenderInsert, query, queryReachable, send, statement } from "@collections/database";
+import { type EntityManager, tableOf, type Tx } from "@collections/entities";
 import { defineEntity, p } from "@mikro-orm/core";
 import type { DeliveryStatus } from "../link/delivery-status.ts";
 import { LinkDeliveryEntity } from "../link/link-delivery.ts";

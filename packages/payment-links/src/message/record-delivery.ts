@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { newId, type Tx } from "@collections/database";
+import { newId } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { type DeliveryStatus, isNews, isSuccess, isUndelivered, OUTCOME_UNKNOWN } from "../link/delivery-status.ts";
 import { deliveriesOf } from "../link/find-links.ts";
 import { insertDelivery, type LinkDelivery, moveDeliveries, saveDeliveries } from "../link/link-delivery.ts";

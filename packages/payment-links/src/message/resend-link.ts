@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { isLive, type LinkStatus } from "../link/link-status.ts";
 import { LINK_NOT_LIVE } from "../link/delivery-status.ts";
 import { deliveriesOf } from "../link/find-links.ts";

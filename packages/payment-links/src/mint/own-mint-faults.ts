@@ -1,4 +1,5 @@
-import { type EntityManager, firstIdAt, query, statement } from "@collections/database";
+import { firstIdAt, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 
 /** Mint calls of a lender that our own DNS or network has failed. */
 export interface OwnMintFaults {

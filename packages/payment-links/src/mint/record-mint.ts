@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { isLive, nextLinkStatus } from "../link/link-status.ts";
 import { type LinkKey, type LinksOfCase, lockLink, type PaymentLink, saveLink } from "../link/payment-link.ts";
 import type { UnavailableReason } from "../link/unavailable-reason.ts";

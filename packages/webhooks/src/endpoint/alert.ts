@@ -1,5 +1,4 @@
-import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { enqueue, newId, query, queue, statement, tableOf, type Tx } from "@collections/database";
+import { enqueue, newId, query, queue, statement, defineTable, type Tx } from "@collections/database";
 import type { FailureReason } from "@collections/outbound";
 import type { AttemptErrorCode } from "./attempt.ts";
 import { streamNames, tenantNames } from "./old-names.ts";
@@ -67,24 +66,25 @@ export interface AlertJob extends Recipient {
 type RememberedFacts = StoredAlertFacts & Pick<AlertJob, "happenedAt"> & Partial<Pick<AlertJob, "heldBack">>;
 
 /** The latest alert of each cause. One row per tenant and cause limits the mails to one an hour. */
-export const AlertEntity = defineEntity({
-  name: "Alert",
-  schema: "webhooks",
-  tableName: "alert",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    cause: p.text().$type<AlertCause>(),
-    facts: p.json<RememberedFacts>(),
-    /** When the latest mail was enqueued. */
-    raisedAt: p.datetime().columnType("timestamptz"),
-    /** The number of alerts that were held back since the latest mail was enqueued. */
-    heldBack: p.integer(),
-  },
+export interface Alert {
+  lenderId: string;
+  id: string;
+  cause: AlertCause;
+  facts: RememberedFacts;
+  /** When the latest mail was enqueued. */
+  raisedAt: Date;
+  /** The number of alerts that were held back since the latest mail was enqueued. */
+  heldBack: number;
+}
+
+export const alerts = defineTable<Alert>("webhooks.alert", {
+  lenderId: "uuid",
+  id: "uuid",
+  cause: "text",
+  facts: "jsonb",
+  raisedAt: "timestamptz",
+  heldBack: "integer",
 });
-
-export type Alert = InferEntity<typeof AlertEntity>;
-
 /**
  * Jobs that send alerts to technical contacts by mail. A job that fails is retried for about a day, in the end once an
  * hour. `startWebhooks` processes the queue if it gets `sendAlert`.
@@ -160,7 +160,6 @@ export const RAISED_COLUMNS = `a.lender_id as "lenderId", a.id as "alertId", a.c
 // subtracting the interval from a time, and casts nothing between text and a time.
 const IS_DUE = `excluded.raised_at - a.raised_at >= interval '1 hour'`;
 
-const alerts = tableOf(AlertEntity);
 const RAISED = ["lenderId", "id", "cause", "facts", "raisedAt", "heldBack"] as const;
 
 const raise = statement(

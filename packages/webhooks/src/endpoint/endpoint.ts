@@ -1,8 +1,7 @@
-import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { addressOf, type EndpointRef } from "./address.ts";
 import { checkTenantId } from "./endpoint-input.ts";
 import { subscriptionsOf } from "./subscription.ts";
-import { type EntityManager, query, statement, tableOf } from "@collections/database";
+import { type EntityManager, query, statement, defineTable } from "@collections/database";
 
 /** Signals on this channel carry the address of an endpoint with deliveries that may be due. */
 export const WEBHOOKS_CHANNEL = "webhooks";
@@ -17,49 +16,62 @@ export type EndpointState = "active" | "suspended";
  * A callback URL of a tenant. `lenderId` is the address of the endpoint: the tenant's id for the unnamed endpoint, and
  * a derived UUID for a named endpoint. So `lenderId` alone identifies the endpoint.
  */
-export const EndpointEntity = defineEntity({
-  name: "Endpoint",
-  schema: "webhooks",
-  tableName: "endpoint",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    /** Null until the tenant registers a callback. Events wait until then. */
-    url: p.text().strictNullable(),
-    state: p.text().$type<EndpointState>(),
-    /** Failed attempts since the last 2xx, over all deliveries. Faults of our own network do not count. */
-    consecutiveFailures: p.integer(),
-    /** When the first of the consecutive failures was recorded. */
-    failingSince: p.datetime().columnType("timestamptz").strictNullable(),
-    /** No paced attempt begins before this time. It has no meaning while too few attempts in a row have failed. */
-    pacedUntil: p.datetime().columnType("timestamptz").strictNullable(),
-    suspendedAt: p.datetime().columnType("timestamptz").strictNullable(),
-    nextProbeAt: p.datetime().columnType("timestamptz").strictNullable(),
-    /** The time of the latest probe of this suspension. `probeError` is the reason why this probe failed. */
-    probedAt: p.datetime().columnType("timestamptz").strictNullable(),
-    probeError: p.text().strictNullable(),
-    /** The end of the last suspension. */
-    recoveredAt: p.datetime().columnType("timestamptz").strictNullable(),
-    /**
-     * The last event from before the recovery. Up to this event, the events of a stream are sent strictly in sequence.
-     */
-    drainTo: p.uuid().strictNullable(),
-    /** The tenant and the name of a named endpoint. Null for an unnamed endpoint. */
-    tenantId: p.uuid().strictNullable(),
-    name: p.text().strictNullable(),
-    /** When this unnamed endpoint was removed. Null while it is registered, and for a named endpoint. */
-    removedAt: p.datetime().columnType("timestamptz").strictNullable(),
-    /** Whether the tenant of this unnamed endpoint has named endpoints too. */
-    hasNamed: p.boolean(),
-    createdAt: p.datetime().columnType("timestamptz"),
-    /** When the endpoint was last registered, suspended, probed or recovered. */
-    updatedAt: p.datetime().columnType("timestamptz"),
-  },
+export interface Endpoint {
+  lenderId: string;
+  id: string;
+  /** Null until the tenant registers a callback. Events wait until then. */
+  url: string | null;
+  state: EndpointState;
+  /** Failed attempts since the last 2xx, over all deliveries. Faults of our own network do not count. */
+  consecutiveFailures: number;
+  /** When the first of the consecutive failures was recorded. */
+  failingSince: Date | null;
+  /** No paced attempt begins before this time. It has no meaning while too few attempts in a row have failed. */
+  pacedUntil: Date | null;
+  suspendedAt: Date | null;
+  nextProbeAt: Date | null;
+  /** The time of the latest probe of this suspension. `probeError` is the reason why this probe failed. */
+  probedAt: Date | null;
+  probeError: string | null;
+  /** The end of the last suspension. */
+  recoveredAt: Date | null;
+  /**
+   * The last event from before the recovery. Up to this event, the events of a stream are sent strictly in sequence.
+   */
+  drainTo: string | null;
+  /** The tenant and the name of a named endpoint. Null for an unnamed endpoint. */
+  tenantId: string | null;
+  name: string | null;
+  /** When this unnamed endpoint was removed. Null while it is registered, and for a named endpoint. */
+  removedAt: Date | null;
+  /** Whether the tenant of this unnamed endpoint has named endpoints too. */
+  hasNamed: boolean;
+  createdAt: Date;
+  /** When the endpoint was last registered, suspended, probed or recovered. */
+  updatedAt: Date;
+}
+
+export const endpointTable = defineTable<Endpoint>("webhooks.endpoint", {
+  lenderId: "uuid",
+  id: "uuid",
+  url: "text null",
+  state: "text",
+  consecutiveFailures: "integer",
+  failingSince: "timestamptz null",
+  pacedUntil: "timestamptz null",
+  suspendedAt: "timestamptz null",
+  nextProbeAt: "timestamptz null",
+  probedAt: "timestamptz null",
+  probeError: "text null",
+  recoveredAt: "timestamptz null",
+  drainTo: "uuid null",
+  tenantId: "uuid null",
+  name: "text null",
+  removedAt: "timestamptz null",
+  hasNamed: "boolean",
+  createdAt: "timestamptz",
+  updatedAt: "timestamptz",
 });
-
-export type Endpoint = InferEntity<typeof EndpointEntity>;
-
-export const endpointTable = tableOf(EndpointEntity);
 
 /**
  * Returns an SQL condition: the endpoint is registered, if it is unnamed. A process of the previous version registers a removed

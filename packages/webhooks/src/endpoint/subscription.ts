@@ -1,26 +1,24 @@
-import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
-import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { type EntityManager, query, statement, defineTable, type Tx } from "@collections/database";
 
 /**
  * A named endpoint of a tenant, and the kinds of events that it receives. `lenderId` is the tenant. `id` is the address of
  * the endpoint: the value of `lenderId` in the endpoint's own rows.
  */
-export const SubscriptionEntity = defineEntity({
-  name: "Subscription",
-  schema: "webhooks",
-  tableName: "subscription",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    name: p.text(),
-    topics: p.array(),
-    createdAt: p.datetime().columnType("timestamptz"),
-  },
+export interface Subscription {
+  lenderId: string;
+  id: string;
+  name: string;
+  topics: string[];
+  createdAt: Date;
+}
+
+export const subscriptions = defineTable<Subscription>("webhooks.subscription", {
+  lenderId: "uuid",
+  id: "uuid",
+  name: "text",
+  topics: "text[]",
+  createdAt: "timestamptz",
 });
-
-export type Subscription = InferEntity<typeof SubscriptionEntity>;
-
-const subscriptions = tableOf(SubscriptionEntity);
 const READ = ["id", "name", "topics"] as const;
 
 /** The address, name and topics of a named endpoint. */

@@ -1,13 +1,12 @@
-import type { FilterQuery } from "@mikro-orm/core";
-import { type EntityManager, query, statement } from "@collections/database";
+import { adHocStatement, type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "../endpoint/attempt.ts";
 import { type Attempt, attemptTable, LOGGED } from "../storage/attempt-log.ts";
-import { type Delivery, DeliveryEntity, type DeliveryState } from "../storage/delivery.ts";
+import { type Delivery, deliveryTable, type DeliveryState } from "../storage/delivery.ts";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
-import { addressesOfTenant, ALL_ENDPOINTS, EndpointEntity, namesIfOnlyNamed } from "../endpoint/endpoint.ts";
+import { addressesOfTenant, ALL_ENDPOINTS, namesIfOnlyNamed } from "../endpoint/endpoint.ts";
 import { type StreamNames, streamNames, streamOf, tenantIdOf } from "../endpoint/old-names.ts";
 import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
-import { EventEntity } from "../storage/event.ts";
+import type { Event } from "../storage/event.ts";
 import { CLOCKS_DIFFER_MS, idBefore, laterBy } from "../storage/id-time.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -94,11 +93,7 @@ export interface DeliveryPage {
 export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<DeliveryPage> {
   const limit = filter.limit ?? DEFAULT_LIMIT;
   const conditions = await conditionsOf(em, filter, now);
-  const rows = await em.find(
-    DeliveryEntity,
-    { $and: conditions },
-    { orderBy: { id: "desc" }, limit: limit + 1, disableIdentityMap: true },
-  );
+  const rows = await deliveriesWith(em, conditions, limit + 1);
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
   if (last && last.id === rows.at(-1)!.id) page.push(...(await otherCopies(em, conditions, last.id, page)));
@@ -119,11 +114,11 @@ function onlyNamedIn(em: EntityManager, filter: DeliveryFilter): Promise<readonl
 /** Returns the copies of an event that are not on the page. The cursor of the next page would skip them. */
 async function otherCopies(
   em: EntityManager,
-  conditions: readonly FilterQuery<Delivery>[],
+  conditions: readonly Condition[],
   id: string,
   page: readonly Delivery[],
 ): Promise<Delivery[]> {
-  const copies = await em.find(DeliveryEntity, { $and: [...conditions, { id }] }, { disableIdentityMap: true });
+  const copies = await deliveriesWith(em, [...conditions, ($) => `d.id = ${$(id)}::uuid`]);
   return copies.filter((copy) => !page.some((shown) => shown.id === id && shown.lenderId === copy.lenderId));
 }
 
@@ -141,20 +136,18 @@ export async function deliveryById(
   now: Date,
 ): Promise<DeliveryDetail | undefined> {
   const lenderId = addressOf(recipient);
-  const delivery = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
-  const event = await em.findOne(EventEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
-  if (!delivery || !event) return undefined;
-  const endpoint = await em.findOne(
-    EndpointEntity,
-    { lenderId, id: delivery.endpointId },
-    { disableIdentityMap: true },
+  const [row] = await query<Delivery & Pick<Event, "body" | "occurredAt"> & { readonly url: string | null }>(
+    em,
+    selectDetail,
+    [lenderId, eventId],
   );
+  if (!row) return undefined;
   const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId, laterBy(-CLOCKS_DIFFER_MS, eventId)]);
   return {
-    ...summaryOf(await recipientOf(em, delivery.lenderId), delivery, now),
-    url: endpoint?.url ?? null,
-    occurredAt: event.occurredAt,
-    body: event.body,
+    ...summaryOf(await recipientOf(em, lenderId), row, now),
+    url: row.url,
+    occurredAt: row.occurredAt,
+    body: row.body,
     log,
   };
 }
@@ -172,22 +165,48 @@ export async function deliveryOfEvent(
   now: Date,
 ): Promise<DeliverySummary | undefined> {
   const lenderId = addressOf(recipient);
-  const row = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
+  const [row] = await query<Delivery>(em, selectDelivery, [lenderId, eventId]);
   return row ? summaryOf(await recipientOf(em, lenderId), row, now) : undefined;
 }
 
-async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
+/** Returns a condition of a search. `$` adds a parameter, and returns its place in the text: `$1`. */
+type Condition = ($: (value: unknown) => string) => string;
+
+/** Returns the deliveries that meet all conditions, newest first: all, or `limit`. */
+async function deliveriesWith(
+  em: EntityManager,
+  conditions: readonly Condition[],
+  limit?: number,
+): Promise<Delivery[]> {
+  const values: unknown[] = [];
+  const $ = (value: unknown): string => `$${values.push(value)}`;
+  const where = conditions.length === 0 ? "" : `where ${conditions.map((condition) => condition($)).join(" and ")}`;
+  const text = `select ${deliveryTable.selectList("d")} from webhooks.delivery d ${where}
+   order by d.id desc ${limit === undefined ? "" : `limit ${$(limit)}`}`;
+  return query<Delivery>(em, adHocStatement(text), values);
+}
+
+async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<Condition[]> {
   const { kind, states, since, cursor } = filter;
   const [addresses, loan] = [await addressesIn(em, filter), streamOf(filter)];
-  const conditions: FilterQuery<Delivery>[] = [];
+  const conditions: Condition[] = [];
   if (addresses?.length === 1) conditions.push(await endpointCondition(em, addresses[0]!, states));
   else if (addresses !== undefined) conditions.push(await endpointsCondition(em, addresses, states));
-  if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
-  if (kind !== undefined) conditions.push({ kind });
-  if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
-  if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
+  if (states !== undefined && states.length > 0) {
+    conditions.push(($) => `(${states.map((state) => stateCondition(state, now)($)).join(" or ")})`);
+  }
+  if (kind !== undefined) conditions.push(($) => `d.kind = ${$(kind)}`);
+  if (since !== undefined) {
+    conditions.push(
+      ($) => `d.created_at >= ${$(since.toISOString())}::timestamptz and d.id > ${$(idBefore(since))}::uuid`,
+    );
+  }
+  if (cursor !== undefined) conditions.push(($) => `d.id < ${$(cursor)}::uuid`);
   // Finds the deliveries of a stream by the ids of its events, because only events have an index by stream.
-  if (loan !== undefined) conditions.push({ id: { $in: await idsOfStream(em, addresses, loan) } });
+  if (loan !== undefined) {
+    const ids = await idsOfStream(em, addresses, loan);
+    conditions.push(($) => `d.id = any (${$(ids)}::uuid[])`);
+  }
   return conditions;
 }
 
@@ -208,10 +227,11 @@ async function endpointCondition(
   em: EntityManager,
   lenderId: string,
   states: readonly DeliveryState[] | undefined,
-): Promise<FilterQuery<Delivery>> {
-  if (states?.length !== 1 || states[0] !== "parked") return { lenderId };
-  const endpoint = await em.findOne(EndpointEntity, { lenderId }, { fields: ["id"], disableIdentityMap: true });
-  return endpoint ? { endpointId: endpoint.id } : { lenderId };
+): Promise<Condition> {
+  const ofAddress: Condition = ($) => `d.lender_id = ${$(lenderId)}::uuid`;
+  if (states?.length !== 1 || states[0] !== "parked") return ofAddress;
+  const [endpoint] = await query<{ id: string }>(em, selectEndpointId, [lenderId]);
+  return endpoint ? ($) => `d.endpoint_id = ${$(endpoint.id)}::uuid` : ofAddress;
 }
 
 /** Returns the condition on several endpoints, as `endpointCondition` does. */
@@ -219,17 +239,22 @@ async function endpointsCondition(
   em: EntityManager,
   addresses: readonly string[],
   states: readonly DeliveryState[] | undefined,
-): Promise<FilterQuery<Delivery>> {
-  const ofEndpoints = { lenderId: { $in: [...addresses] } };
-  if (states?.length !== 1 || states[0] !== "parked") return ofEndpoints;
-  const endpoints = await em.find(EndpointEntity, ofEndpoints, { fields: ["id"], disableIdentityMap: true });
-  return { endpointId: { $in: endpoints.map(({ id }) => id) } };
+): Promise<Condition> {
+  if (states?.length !== 1 || states[0] !== "parked") return ($) => `d.lender_id = any (${$(addresses)}::uuid[])`;
+  const ids: string[] = [];
+  for (const address of addresses) {
+    for (const { id } of await query<{ id: string }>(em, selectEndpointId, [address])) ids.push(id);
+  }
+  return ($) => `d.endpoint_id = any (${$(ids)}::uuid[])`;
 }
 
-function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> {
-  if (state === "in_flight") return { state: "waiting", leasedUntil: { $gte: now } };
-  if (state === "waiting") return { state, $or: [{ leasedUntil: null }, { leasedUntil: { $lt: now } }] };
-  return { state };
+function stateCondition(state: DeliveryState, now: Date): Condition {
+  return ($) => {
+    if (state === "in_flight")
+      return `(d.state = 'waiting' and d.leased_until >= ${$(now.toISOString())}::timestamptz)`;
+    if (state !== "waiting") return `d.state = ${$(state)}`;
+    return `(d.state = 'waiting' and (d.leased_until is null or d.leased_until < ${$(now.toISOString())}::timestamptz))`;
+  };
 }
 
 async function idsOfStream(
@@ -265,6 +290,22 @@ export function summaryOf(recipient: Recipient, row: Delivery, now: Date): Deliv
     settledAt: row.settledAt,
   };
 }
+
+const selectDelivery = statement(
+  "webhooks.delivery-of-event",
+  `select ${deliveryTable.selectList("d")} from webhooks.delivery d where d.lender_id = $1 and d.id = $2`,
+);
+
+const selectDetail = statement(
+  "webhooks.delivery-detail",
+  `select ${deliveryTable.selectList("d")}, e.occurred_at as "occurredAt", e.body, p.url
+   from webhooks.delivery d
+   join webhooks.event e on e.lender_id = d.lender_id and e.id = d.id
+   left join webhooks.endpoint p on p.lender_id = d.lender_id and p.id = d.endpoint_id
+   where d.lender_id = $1 and d.id = $2`,
+);
+
+const selectEndpointId = statement("webhooks.endpoint-id", `select id from webhooks.endpoint where lender_id = $1`);
 
 const selectIdsOfStream = statement(
   "webhooks.event-ids-of-loan",

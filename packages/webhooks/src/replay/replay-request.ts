@@ -1,21 +1,22 @@
-import { defineEntity, p } from "@mikro-orm/core";
-import { query, statement, tableOf, type Tx } from "@collections/database";
+import { query, statement, defineTable, type Tx } from "@collections/database";
 
 /**
  * A signed request that sent one event again, or that only counted what a replay would send. A request that started or
  * joined a replay of many events is recorded in the replay's row instead.
  */
-export const ReplayRequestEntity = defineEntity({
-  name: "ReplayRequest",
-  schema: "webhooks",
-  tableName: "replay_request",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    /** The event that was sent again. Null if the request only counted events. */
-    deliveryId: p.uuid().strictNullable(),
-    createdAt: p.datetime().columnType("timestamptz"),
-  },
+interface ReplayRequestRow {
+  lenderId: string;
+  id: string;
+  /** The event that was sent again. Null if the request only counted events. */
+  deliveryId: string | null;
+  createdAt: Date;
+}
+
+export const requests = defineTable<ReplayRequestRow>("webhooks.replay_request", {
+  lenderId: "uuid",
+  id: "uuid",
+  deliveryId: "uuid null",
+  createdAt: "timestamptz",
 });
 
 /**
@@ -30,8 +31,6 @@ export async function recordReplayRequest(
 ): Promise<boolean> {
   return (await query(tx, insertRequest, [lenderId, requestId, deliveryId])).length > 0;
 }
-
-const requests = tableOf(ReplayRequestEntity);
 const RECORDED = ["lenderId", "id", "deliveryId", "createdAt"] as const;
 
 const insertRequest = statement(

@@ -1,5 +1,4 @@
-import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { type EntityManager, query, statement, tableOf, type Tx } from "@collections/database";
+import { type EntityManager, query, statement, defineTable, type Tx } from "@collections/database";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 import { type Recipient, recipientOf } from "../endpoint/recipient.ts";
 
@@ -24,52 +23,61 @@ export interface ReplayFilter {
 }
 
 /** A request to send many events again, and its progress. Any worker can take its next step. */
-export const ReplayEntity = defineEntity({
-  name: "Replay",
-  schema: "webhooks",
-  tableName: "replay",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    loan: p.text().strictNullable(),
-    kind: p.text().strictNullable(),
-    states: p.array(),
-    createdFrom: p.datetime().columnType("timestamptz").strictNullable(),
-    createdTo: p.datetime().columnType("timestamptz").strictNullable(),
-    ratePerSecond: p.integer(),
-    /** How many events matched when the replay was requested. */
-    total: p.integer(),
-    /** How many events the replay has made due again so far. */
-    done: p.integer(),
-    state: p.text().$type<ReplayState>(),
-    /** The last delivery that a step has read. */
-    cursor: p.uuid().strictNullable(),
-    /** The last event at the time of the request. Later events are not part of the replay. */
-    upTo: p.uuid(),
-    requestedBy: p.text(),
-    /**
-     * The ids of later requests for the same events. They came while this replay ran, so they joined it and started no
-     * other replay.
-     */
-    joinedBy: p.array().columnType("uuid[]"),
-    nextStepAt: p.datetime().columnType("timestamptz"),
-    createdAt: p.datetime().columnType("timestamptz"),
-    finishedAt: p.datetime().columnType("timestamptz").strictNullable(),
-  },
+export interface ReplayRow {
+  lenderId: string;
+  id: string;
+  loan: string | null;
+  kind: string | null;
+  states: string[];
+  createdFrom: Date | null;
+  createdTo: Date | null;
+  ratePerSecond: number;
+  /** How many events matched when the replay was requested. */
+  total: number;
+  /** How many events the replay has made due again so far. */
+  done: number;
+  state: ReplayState;
+  /** The last delivery that a step has read. */
+  cursor: string | null;
+  /** The last event at the time of the request. Later events are not part of the replay. */
+  upTo: string;
+  requestedBy: string;
+  /**
+   * The ids of later requests for the same events. They came while this replay ran, so they joined it and started no
+   * other replay.
+   */
+  joinedBy: string[];
+  nextStepAt: Date;
+  createdAt: Date;
+  finishedAt: Date | null;
+}
+
+export const replayTable = defineTable<ReplayRow>("webhooks.replay", {
+  lenderId: "uuid",
+  id: "uuid",
+  loan: "text null",
+  kind: "text null",
+  states: "text[]",
+  createdFrom: "timestamptz null",
+  createdTo: "timestamptz null",
+  ratePerSecond: "integer",
+  total: "integer",
+  done: "integer",
+  state: "text",
+  cursor: "uuid null",
+  upTo: "uuid",
+  requestedBy: "text",
+  joinedBy: "uuid[]",
+  nextStepAt: "timestamptz",
+  createdAt: "timestamptz",
+  finishedAt: "timestamptz null",
 });
-
-/** The row of a replay. A filter field that is null does not restrict the events. */
-export type ReplayRow = InferEntity<typeof ReplayEntity>;
-
 /** A replay and its progress. A filter field that is null does not restrict the events. */
 export interface Replay extends Omit<ReplayRow, "lenderId" | "loan">, Recipient {
   readonly stream: string | null;
   /** @deprecated Use `stream`. Version 0.2 removes `loan`. */
   readonly loan: string | null;
 }
-
-export const replayTable = tableOf(ReplayEntity);
-
 const LISTED = 50;
 
 /**
@@ -80,8 +88,7 @@ const LISTED = 50;
  * if (replay) console.log(`${replay.done} of ${replay.total}, ${replay.state}`);
  */
 export async function replayById(em: EntityManager, recipient: EndpointRef, id: string): Promise<Replay | undefined> {
-  const key = { lenderId: addressOf(recipient), id };
-  const row = await em.findOne(ReplayEntity, key, { disableIdentityMap: true });
+  const [row] = await query<ReplayRow>(em, selectReplay, [addressOf(recipient), id]);
   return row ? replayOf(em, row) : undefined;
 }
 
@@ -98,15 +105,11 @@ export async function listReplays(
   recipient: EndpointRef,
   { after, limit = LISTED }: { readonly after?: string | undefined; readonly limit?: number } = {},
 ): Promise<Replay[]> {
-  const lenderId = addressOf(recipient);
-  const last = after === undefined ? null : await em.findOne(ReplayEntity, { lenderId, id: after });
-  if (after !== undefined && last === null) return [];
-  const earlier = last && {
-    $or: [{ createdAt: { $lt: last.createdAt } }, { createdAt: last.createdAt, id: { $lt: last.id } }],
-  };
-  const orderBy = { createdAt: "desc", id: "desc" } as const;
-  const options = { orderBy, limit, disableIdentityMap: true } as const;
-  const rows = await em.find(ReplayEntity, { lenderId, ...earlier }, options);
+  const address = addressOf(recipient);
+  const rows =
+    after === undefined
+      ? await query<ReplayRow>(em, selectReplays, [address, limit])
+      : await query<ReplayRow>(em, selectReplaysAfter, [address, limit, after]);
   return Promise.all(rows.map((row) => replayOf(em, row)));
 }
 
@@ -125,6 +128,25 @@ export async function cancelReplay(tx: Tx, recipient: EndpointRef, id: string): 
 async function replayOf(em: EntityManager, row: ReplayRow): Promise<Replay> {
   return { ...row, ...(await recipientOf(em, row.lenderId)), stream: row.loan };
 }
+
+const selectReplay = statement(
+  "webhooks.replay-by-id",
+  `select ${replayTable.selectList("r")} from webhooks.replay r where r.lender_id = $1 and r.id = $2`,
+);
+
+const replaysOf = (condition: string) =>
+  `select ${replayTable.selectList("r")} from webhooks.replay r
+   where r.lender_id = $1 ${condition}
+   order by r.created_at desc, r.id desc limit $2`;
+
+const selectReplays = statement("webhooks.replays", replaysOf(""));
+
+// A replay that does not exist has no replays after it.
+const selectReplaysAfter = statement(
+  "webhooks.replays-after",
+  replaysOf(`and (r.created_at, r.id) < (
+     select l.created_at, l.id from webhooks.replay l where l.lender_id = $1 and l.id = $3)`),
+);
 
 const cancel = statement(
   "webhooks.replay-cancel",

@@ -1,35 +1,42 @@
-import { tableOf } from "@collections/database";
-import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { defineTable } from "@collections/database";
 
 /** One request to a callback, and its result. Its row never changes. */
-export const AttemptEntity = defineEntity({
-  name: "Attempt",
-  schema: "webhooks",
-  tableName: "attempt",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    deliveryId: p.uuid(),
-    number: p.integer(),
-    startedAt: p.datetime().columnType("timestamptz"),
-    durationMs: p.integer(),
-    outcome: p.text().$type<"delivered" | "failed">(),
-    /** The status of the answer. Null, like headers and body, if no answer came. */
-    status: p.integer().strictNullable(),
-    headers: p.json<Record<string, string>>().strictNullable(),
-    /** The first 2 KB of the body as text. */
-    body: p.text().strictNullable(),
-    /** The code of the failure. Null, like `errorDetail`, if the event was delivered. */
-    errorCode: p.text().strictNullable(),
-    errorDetail: p.text().strictNullable(),
-    replay: p.boolean(),
-    createdAt: p.datetime().columnType("timestamptz"),
-  },
+export interface Attempt {
+  lenderId: string;
+  id: string;
+  deliveryId: string;
+  number: number;
+  startedAt: Date;
+  durationMs: number;
+  outcome: "delivered" | "failed";
+  /** The status of the answer. Null, like headers and body, if no answer came. */
+  status: number | null;
+  headers: Record<string, string> | null;
+  /** The first 2 KB of the body as text. */
+  body: string | null;
+  /** The code of the failure. Null, like `errorDetail`, if the event was delivered. */
+  errorCode: string | null;
+  errorDetail: string | null;
+  replay: boolean;
+  createdAt: Date;
+}
+
+export const attemptTable = defineTable<Attempt>("webhooks.attempt", {
+  lenderId: "uuid",
+  id: "uuid",
+  deliveryId: "uuid",
+  number: "integer",
+  startedAt: "timestamptz",
+  durationMs: "integer",
+  outcome: "text",
+  status: "integer null",
+  headers: "jsonb null",
+  body: "text null",
+  errorCode: "text null",
+  errorDetail: "text null",
+  replay: "boolean",
+  createdAt: "timestamptz",
 });
-
-export type Attempt = InferEntity<typeof AttemptEntity>;
-
-export const attemptTable = tableOf(AttemptEntity);
 
 /** The properties of an attempt that its log shows. */
 export const LOGGED = [

@@ -6,28 +6,24 @@ import {
   send,
   type SendOptions,
   statement,
-  tableOf,
+  defineTable,
   type Tx,
 } from "@collections/database";
-import { defineEntity, p } from "@mikro-orm/core";
 import { type StreamNames, streamNames } from "../endpoint/old-names.ts";
 
 /**
  * An event that has no delivery, because its tenant had no endpoint. Its number is from the tenant's unnamed endpoint.
  * The row is deleted when a replay creates the delivery, or when retention deletes the event.
  */
-export const EventWithoutEndpointEntity = defineEntity({
-  name: "EventWithoutEndpoint",
-  schema: "webhooks",
-  tableName: "event_without_endpoint",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-  },
+interface EventWithoutEndpointRow {
+  lenderId: string;
+  id: string;
+}
+
+export const eventWithoutEndpointTable = defineTable<EventWithoutEndpointRow>("webhooks.event_without_endpoint", {
+  lenderId: "uuid",
+  id: "uuid",
 });
-
-export const eventWithoutEndpointTable = tableOf(EventWithoutEndpointEntity);
-
 /** An event that was stored without a delivery, because its tenant had no endpoint. */
 export interface EventWithoutEndpoint extends StreamNames {
   readonly eventId: string;

@@ -1,30 +1,32 @@
-import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { type EntityManager, query, statement } from "@collections/database";
+import { defineTable, type EntityManager, query, statement } from "@collections/database";
 import { addressOf, type EndpointRef } from "../endpoint/address.ts";
 
 /** Something that happened on a stream, with the exact bytes that every attempt sends. Its row never changes. */
-export const EventEntity = defineEntity({
-  name: "Event",
-  schema: "webhooks",
-  tableName: "event",
-  properties: {
-    lenderId: p.uuid().primary(),
-    id: p.uuid().primary(),
-    kind: p.text(),
-    sourceLoanNumber: p.text(),
-    /**
-     * The event's number in its stream: from 1, without a gap. The number is assigned while the stream is locked.
-     * contract: Envelope
-     */
-    sequence: p.bigint(),
-    body: p.text(),
-    occurredAt: p.datetime().columnType("timestamptz"),
-    createdAt: p.datetime().columnType("timestamptz"),
-  },
+export interface Event {
+  lenderId: string;
+  id: string;
+  kind: string;
+  sourceLoanNumber: string;
+  /**
+   * The event's number in its stream: from 1, without a gap. The number is assigned while the stream is locked.
+   * contract: Envelope
+   */
+  sequence: bigint;
+  body: string;
+  occurredAt: Date;
+  createdAt: Date;
+}
+
+export const eventTable = defineTable<Event>("webhooks.event", {
+  lenderId: "uuid",
+  id: "uuid",
+  kind: "text",
+  sourceLoanNumber: "text",
+  sequence: "bigint",
+  body: "text",
+  occurredAt: "timestamptz",
+  createdAt: "timestamptz",
 });
-
-export type Event = InferEntity<typeof EventEntity>;
-
 /** One event of a stream, as it was sent. */
 export interface StreamEvent {
   readonly eventId: string;

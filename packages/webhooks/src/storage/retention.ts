@@ -1,5 +1,4 @@
-import { defineEntity, p } from "@mikro-orm/core";
-import { BEFORE_ALL_IDS, type EntityManager, query, statement, transaction } from "@collections/database";
+import { defineTable, BEFORE_ALL_IDS, type EntityManager, query, statement, transaction } from "@collections/database";
 import { forgetWithoutEndpoint } from "./event-without-endpoint.ts";
 
 /** The tables that are partitioned by their id. */
@@ -10,29 +9,31 @@ export type Partitioned = (typeof PARTITIONED)[number];
  * The id up to which retention has deleted rows, for each partitioned table. Only functions of the schema's owner write
  * it.
  */
-export const RetentionEntity = defineEntity({
-  name: "Retention",
-  schema: "webhooks",
-  tableName: "retention",
-  properties: {
-    relation: p.text().$type<Partitioned>().primary(),
-    /** Rows with a lower id may be deleted: attempts immediately, and each event when its delivery is deleted. */
-    keptFrom: p.uuid(),
-    /** Partitions below this id are dropped. Lower than `keptFrom` while there are partitions left to drop. */
-    droppedTo: p.uuid(),
-  },
+interface RetentionRow {
+  relation: Partitioned;
+  /** Rows with a lower id may be deleted: attempts immediately, and each event when its delivery is deleted. */
+  keptFrom: string;
+  /** Partitions below this id are dropped. Lower than `keptFrom` while there are partitions left to drop. */
+  droppedTo: string;
+}
+
+export const retentionTable = defineTable<RetentionRow>("webhooks.retention", {
+  relation: "text",
+  keptFrom: "uuid",
+  droppedTo: "uuid",
 });
 
 /** The last sequence number among a loan's deleted events. The loan's remaining events continue from it. */
-export const LetGoEntity = defineEntity({
-  name: "LetGo",
-  schema: "webhooks",
-  tableName: "let_go",
-  properties: {
-    lenderId: p.uuid().primary(),
-    loan: p.text().primary(),
-    sequence: p.bigint(),
-  },
+interface LetGoRow {
+  lenderId: string;
+  loan: string;
+  sequence: bigint;
+}
+
+export const letGoTable = defineTable<LetGoRow>("webhooks.let_go", {
+  lenderId: "uuid",
+  loan: "text",
+  sequence: "bigint",
 });
 
 /** The maximum number of deliveries that one query reads. */

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { type FileProgress, fileProgress, recordFileProgress } from "@collections/cases";
-import { type EntityManager, isUnavailable, newId, transaction, type Tx } from "@collections/database";
+import { isUnavailable, newId, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { assignCasesIn, importCases, type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
 import { lenderById, type LenderProfile, LenderSuspendedError, recordAct } from "@collections/lenders";
 import { type Batch, batchesOf, type Reading } from "./batches.ts";

@@ -1,5 +1,5 @@
 import { isNumeric, similarLoans, storedLoanNumbers, withoutLeadingZeros } from "@collections/cases";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { cellText } from "../table-file/cell-text.ts";
 import { readIdentityCell } from "../table-file/cells.ts";
 import { SeenLoans } from "../table-file/seen-loans.ts";

@@ -1,5 +1,6 @@
 import { storedLoanNumber } from "@collections/cases";
-import { type EntityManager, parsePublicId, publicId, transaction } from "@collections/database";
+import { parsePublicId, publicId, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import {
   fieldPartnerById,
   InvalidFieldPartnerError,

@@ -1,4 +1,5 @@
-import { type Actor, type EntityManager, publicId } from "@collections/database";
+import { type Actor, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type AuditSearch, listAudit, type ListedAct } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { actsOnOperators } from "@collections/operators";

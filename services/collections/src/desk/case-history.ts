@@ -7,7 +7,8 @@ import {
   storedLoanNumber,
   transition,
 } from "@collections/cases";
-import { type EntityManager, publicId } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { fieldPartnerById } from "@collections/field-partners";
 import { type CaseHistory, caseHistory } from "@collections/flows";
 import type { Lender } from "@collections/lenders";

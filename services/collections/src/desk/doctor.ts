@@ -1,11 +1,6 @@
 import { collectionsLedger, rebookedWithoutFieldPartner, reconciledWindows } from "@collections/bookings";
-import {
-  clusterHealth,
-  distribute,
-  type EntityManager,
-  failedJobs,
-  NotDistributableError,
-} from "@collections/database";
+import { clusterHealth, distribute, failedJobs, NotDistributableError } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { owedSums, takenBackSums } from "@collections/earnings";
 import { type Lender, listLenders, unreadableSecrets, type Vault } from "@collections/lenders";
 import { ownMintFaults } from "@collections/payment-links";

@@ -1,5 +1,6 @@
 import { maskedPhone } from "@collections/cases";
-import { type EntityManager, publicId } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { find, type Finding } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { amountText } from "./amount-text.ts";

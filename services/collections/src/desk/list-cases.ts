@@ -10,7 +10,8 @@ import {
   searchCases,
   sortedCases,
 } from "@collections/cases";
-import { BEFORE_ALL_IDS, type EntityManager, parsePublicId, publicId } from "@collections/database";
+import { BEFORE_ALL_IDS, parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { fieldPartnersByIds } from "@collections/field-partners";
 import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";

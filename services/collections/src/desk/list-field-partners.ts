@@ -1,5 +1,6 @@
 import { assignedWorkOf, caseCountsOf, lastVisitBy } from "@collections/cases";
-import { type EntityManager, parsePublicId, publicId } from "@collections/database";
+import { parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type CreditedSum, creditedSums, creditedSumsOf } from "@collections/earnings";
 import { fieldPartnerById, openSessionsOf, searchFieldPartners } from "@collections/field-partners";
 import { listLenders } from "@collections/lenders";

@@ -1,5 +1,6 @@
 import { hasPayment } from "@collections/bookings";
-import { type EntityManager, publicId } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { keysOf, type Lender, lenderByCode, listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { currency, percentText } from "@collections/money";

@@ -1,5 +1,6 @@
 import { caseCountsOf, maskedPhone } from "@collections/cases";
-import { type EntityManager, parsePublicId, publicId } from "@collections/database";
+import { parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type FieldPartner, fieldPartnerById, searchFieldPartners } from "@collections/field-partners";
 import { searchText } from "./findings.ts";
 

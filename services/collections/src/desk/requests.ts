@@ -1,4 +1,5 @@
-import { type EntityManager, parsePublicId, publicId } from "@collections/database";
+import { parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { REQUEST_ID_PREFIX } from "../http/request-id.ts";

@@ -1,5 +1,6 @@
 import { caseByLoan, storedLoanNumber } from "@collections/cases";
-import { type Database, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { playScene, type Scene, type SceneOutcome, SCENES } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
 import type { DeskOutcome } from "./acts.ts";

@@ -1,5 +1,5 @@
 import type { UnassignedCases } from "@collections/cases";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { figuresOfDay } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { dayIn } from "@collections/local-time";

@@ -1,4 +1,5 @@
-import { type EntityManager, isUnavailable } from "@collections/database";
+import { isUnavailable } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type Admission, createRateLimiter as createSharedLimiter } from "@collections/rate-limits";
 import type { Logger } from "pino";
 import type { LimitName, RateLimits } from "../settings/rate-limits.ts";

@@ -1,5 +1,6 @@
 import { lockVisit, type VisitOfFieldPartner, visitsWithQueuedRequests } from "@collections/cases";
-import { transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { replaceMutationResult } from "@collections/field-partners";
 import { type ProcessedRequest, processQueuedRequests } from "@collections/flows";
 import type { App } from "../app.ts";

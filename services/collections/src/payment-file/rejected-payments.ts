@@ -1,5 +1,5 @@
 import { differencesOf, type RunKey } from "@collections/bookings";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { RejectedPlace } from "../table-file/rejected-file.ts";
 import { type ReadFile, rowsOf } from "../table-file/table-file.ts";
 

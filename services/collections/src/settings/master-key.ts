@@ -1,4 +1,5 @@
-import { createDatabase, type MigrateOptions } from "@collections/database";
+import type { MigrateOptions } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { checkMasterKey, checkMasterKeyBeforeMigration, createVault } from "@collections/lenders";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 
 /**
  * Opens the database and migrates it at the same time. Returns the database when both are finished. Opening sends no

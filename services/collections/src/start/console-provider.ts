@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ProviderAccess, ProviderOutcome, ProviderRefusal } from "@collections/console";
-import { type Database, transaction } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { SealedValueError, type Vault } from "@collections/lenders";
 import { InvalidOperatorError, isProviderOperatorName, signInByProvider } from "@collections/operators";
 import type * as OidcClient from "openid-client";

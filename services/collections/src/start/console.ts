@@ -5,7 +5,8 @@ import {
   type ConsoleOperator,
   consoleSite,
 } from "@collections/console";
-import { actingAs, type EntityManager, transaction } from "@collections/database";
+import { actingAs, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { lenderByCode, lenderById, type LenderProfile, listLenders } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { endOperatorSession, signedInOperator, signInByLink, usableSignInLink, useForm } from "@collections/operators";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createDatabase, isDistributed } from "@collections/database";
+import { isDistributed } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { createSignInKeys } from "@collections/field-partners";
 import { caseSnapshot, createConfirmer, importCases, reversePayment, testMintLink } from "@collections/flows";
 import { createAnchorKeys } from "@collections/ledger";

@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, rm } from "node:fs/promises";
 import { REJECTED_COLUMNS } from "./column-names.ts";

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createDatabase, migrate } from "@collections/database";
+import { migrate } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { createVault, lenderByCode, mintRegistration, whatsappAccount } from "@collections/lenders";
 import { testDatabase } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AMOUNT_FIELDS, caseByLoan, lockCurrentCases } from "@collections/cases";
-import { createDatabase, type Database, isDistributed, migrate, newId, transaction } from "@collections/database";
+import { isDistributed, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
 import {
   assignCase,

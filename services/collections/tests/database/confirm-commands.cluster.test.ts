@@ -7,7 +7,8 @@ import {
   type NodeCommand,
   recordCommands,
 } from "@collections/citus";
-import { createDatabase, type Database, migrate, transaction } from "@collections/database";
+import { migrate, transaction } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { createFieldPartner } from "@collections/field-partners";
 import { assignCase, type Confirmation, confirmPayments, importCases, onboardLender } from "@collections/flows";
 import { createVault, type Lender } from "@collections/lenders";

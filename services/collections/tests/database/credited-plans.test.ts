@@ -1,5 +1,6 @@
 /** @module-tag one-node-plan */
-import { createDatabase, migrate, newId } from "@collections/database";
+import { migrate, newId } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { creditedSums, creditedSumsOf, owedSums, takenBackSums } from "@collections/earnings";
 import { directUrl, testDatabase } from "@collections/testing";
 import type { Client } from "pg";

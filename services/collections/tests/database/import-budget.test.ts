@@ -1,5 +1,6 @@
 import { AMOUNT_FIELDS } from "@collections/cases";
-import { createDatabase, type Database, migrate } from "@collections/database";
+import { migrate } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { importCases, onboardLender } from "@collections/flows";
 import { createVault, type Lender } from "@collections/lenders";
 import { parseJson } from "@collections/money";

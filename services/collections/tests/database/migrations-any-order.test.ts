@@ -1,7 +1,9 @@
-import { createDatabase, migrate, type PackageSchema } from "@collections/database";
+import { migrate, type PackageSchema, type Table } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { bookingsSchema } from "@collections/bookings/schema";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { webhooksSchema } from "@collections/webhooks/schema";
+import type { EntitySchema } from "@mikro-orm/postgresql";
 import { expect, test } from "vitest";
 import { jobsSchema, schemas } from "../../src/schemas.ts";
 
@@ -42,8 +44,12 @@ test("concurrent migrations by packages and the service apply each migration onc
 async function readsAllTables(url: string): Promise<void> {
   const database = await createDatabase({ url, schemas, jobsSchema });
   try {
-    for (const entity of schemas.flatMap(({ entities }) => [...entities])) {
+    for (const entity of schemas.flatMap(({ entities }) => [...(entities ?? [])]) as EntitySchema[]) {
       await expect(database.em().find(entity, {}, { limit: 1 })).resolves.toBeInstanceOf(Array);
+    }
+    for (const defined of schemas.flatMap(({ tables }) => [...(tables ?? [])])) {
+      const table = defined as Table<Record<string, unknown>>;
+      await database.pool.query(`select ${table.columnList(table.properties)} from ${table.name} limit 1`);
     }
   } finally {
     await database.close();

@@ -1,6 +1,5 @@
 /** @module-tag own-server */
 import {
-  createDatabase,
   isUnavailable,
   joinTransaction,
   migrate,
@@ -8,8 +7,8 @@ import {
   sqlState,
   statement,
   transaction,
-  type Tx,
 } from "@collections/database";
+import { createDatabase, type Tx } from "@collections/entities";
 import { startPooler, startPostgres, temporaryDataDir } from "@collections/postgres";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client, Pool } from "pg";

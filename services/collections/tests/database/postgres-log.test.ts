@@ -1,6 +1,7 @@
 /** @module-tag own-server */
 import { readFile } from "node:fs/promises";
-import { createDatabase, migrate, newId, transaction, type Tx } from "@collections/database";
+import { migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Tx } from "@collections/entities";
 import { createFieldPartner, resumeFieldPartner, suspendFieldPartner } from "@collections/field-partners";
 import { FieldPartnerEntity } from "@collections/field-partners/schema";
 import { type Postgres, startPostgres, temporaryDataDir } from "@collections/postgres";

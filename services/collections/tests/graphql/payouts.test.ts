@@ -1,4 +1,5 @@
-import { createDatabase, newId, transaction } from "@collections/database";
+import { newId, transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { addEarnings, credited, earningOn } from "@collections/earnings";
 import { createFieldPartner, issueAccessToken } from "@collections/field-partners";
 import { recordPayout } from "@collections/flows";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDatabase, transaction } from "@collections/database";
+import { transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { actsOnFieldPartner, createFieldPartner, suspendFieldPartner } from "@collections/field-partners";
 import { startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";

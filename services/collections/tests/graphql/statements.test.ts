@@ -1,6 +1,7 @@
 /** @module-tag one-node-plan */
 import { randomUUID } from "node:crypto";
-import { createDatabase, transaction } from "@collections/database";
+import { transaction } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { createFieldPartner } from "@collections/field-partners";
 import { startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { createDatabase } from "@collections/database";
+import { createDatabase } from "@collections/entities";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
 import { createWatchedLinks, type OwnLinkKey, READ_EVERY_MS } from "../../src/graphql/plumbing/watched-links.ts";

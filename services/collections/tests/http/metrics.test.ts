@@ -1,6 +1,7 @@
 import { until } from "@collections/testing";
 import { readFile } from "node:fs/promises";
-import { type EntityManager, query, statement, transaction } from "@collections/database";
+import { query, statement, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { mintPaymentLinkQueue } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { changeEndpoint } from "@collections/webhooks";

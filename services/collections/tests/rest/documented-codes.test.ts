@@ -1,5 +1,6 @@
 import type { Answer, CallOverrides } from "@collections/lender-twin";
 import { transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { lenderByCode, revokeKey, suspendLender } from "@collections/lenders";
 import { beforeAll, expect, test } from "vitest";
 import type { ProblemCode } from "../../src/http/problem.ts";
@@ -71,10 +72,7 @@ beforeAll(async () => {
   await lender.call("POST", "/api/v1/partner/cases/LN-1/payments/reverse", { ...reversal, amount: 1 });
 });
 
-async function change(
-  { code }: Lender,
-  act: (tx: Parameters<Parameters<typeof transaction>[1]>[0], lenderId: string) => Promise<unknown>,
-): Promise<void> {
+async function change({ code }: Lender, act: (tx: Tx, lenderId: string) => Promise<unknown>): Promise<void> {
   const em = service.app.database.em();
   const found = await lenderByCode(em, code);
   await transaction(em, (tx) => act(tx, found!.id));

@@ -1,4 +1,5 @@
-import { type EntityManager, publicId, transaction } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type CaseHistory, caseHistory, onOneLine } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";

@@ -1,4 +1,5 @@
-import { type EntityManager, publicId } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type CreditedSum, type Earning, formula, type Payout } from "@collections/earnings";
 import { listLenders } from "@collections/lenders";
 import { grouped, toDecimal } from "@collections/money";

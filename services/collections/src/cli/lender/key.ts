@@ -1,5 +1,6 @@
 import { readInstant } from "@collections/cases";
-import { type EntityManager, transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import {
   type ApiKey,
   createKey,

@@ -1,5 +1,6 @@
 import type { Booking, Reversal } from "@collections/bookings";
-import { type EntityManager, publicId } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Earning } from "@collections/earnings";
 import { fieldPartnersByIds } from "@collections/field-partners";
 import type { ConfirmationEffects, MoveOutcome, ReversalEffects, ReversalOutcome } from "@collections/flows";

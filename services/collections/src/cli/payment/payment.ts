@@ -1,6 +1,6 @@
 import { REVERSAL_REASONS, type ReversalReason } from "@collections/bookings";
 import { hasInvisible } from "@collections/cases";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import {
   movePayment,
   type MoveOutcome,

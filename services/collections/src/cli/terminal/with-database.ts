@@ -1,5 +1,6 @@
 import { storedLoanNumber } from "@collections/cases";
-import { createDatabase, type Database, type EntityManager, parsePublicId } from "@collections/database";
+import { parsePublicId } from "@collections/database";
+import { createDatabase, type Database, type EntityManager } from "@collections/entities";
 import { fieldPartnerById } from "@collections/field-partners";
 import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
 import { checkMasterKey, createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";

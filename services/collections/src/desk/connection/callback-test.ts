@@ -1,4 +1,5 @@
-import { type EntityManager, transaction } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { onOneLine } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
 import {

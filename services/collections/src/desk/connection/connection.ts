@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type ApiKey, keysOf, type Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { type EndpointStatus, endpointOf } from "@collections/webhooks";

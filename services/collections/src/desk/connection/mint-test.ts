@@ -1,5 +1,6 @@
 import { caseByLoan, maskedPhone, storedLoanNumber } from "@collections/cases";
-import { type EntityManager, newId, publicId, transaction } from "@collections/database";
+import { newId, publicId, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type MintLinkTestOutcome, onOneLine } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
 import { type AmountFault, AmountLiteral, readAmount } from "@collections/money";

@@ -1,4 +1,5 @@
-import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import { confirmMissing, type KnownSequences, type UnconfirmedRow } from "@collections/flows";
 import { type Lender, recordAct } from "@collections/lenders";
 

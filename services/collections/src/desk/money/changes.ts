@@ -1,6 +1,7 @@
 import { REVERSAL_REASONS } from "@collections/bookings";
 import { hasInvisible, readInstant, storedLoanNumber } from "@collections/cases";
-import { type EntityManager, parsePublicId, type Tx } from "@collections/database";
+import { parsePublicId } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import {
   type MoveOutcome,
   movePayment,

@@ -1,5 +1,6 @@
 import { type FeeLine, feeLines, type FeeSum, feeSums } from "@collections/bookings";
-import { type EntityManager, parsePublicId, publicId } from "@collections/database";
+import { parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { dayIn, spanOfMonth, timeIn } from "@collections/local-time";
 import { percentText, toDecimal } from "@collections/money";

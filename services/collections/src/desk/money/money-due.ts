@@ -1,4 +1,5 @@
-import { type EntityManager, parsePublicId, publicId } from "@collections/database";
+import { parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { payoutsDue } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
 import { payable } from "./payable.ts";

@@ -1,6 +1,7 @@
 import { type Booking, latestBookings, latestReversals, type Reversal, reversalsOfLoans } from "@collections/bookings";
 import { isDay } from "@collections/cases";
-import { type EntityManager, firstIdAt, parsePublicId, publicId } from "@collections/database";
+import { firstIdAt, parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { spanOfDay, timeIn } from "@collections/local-time";
 import { toDecimal } from "@collections/money";

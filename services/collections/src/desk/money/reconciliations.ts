@@ -6,7 +6,8 @@ import {
   type ReconciliationDifference,
   reconciliationRun,
 } from "@collections/bookings";
-import { type EntityManager, parsePublicId, publicId } from "@collections/database";
+import { parsePublicId, publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { amountText } from "../amount-text.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CaseSearch } from "@collections/cases";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import {
   assignCases,
   type CaseMove,

@@ -1,4 +1,5 @@
-import { type EntityManager, publicId } from "@collections/database";
+import { publicId } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
 import type { CaseMoveOutcome } from "@collections/flows";
 import type { Lender } from "@collections/lenders";

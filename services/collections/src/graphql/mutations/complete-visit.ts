@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { completeVisit, queueCompletion, MAX_NOTE_CHARS, type VisitToComplete } from "@collections/flows";
 import { completed, type Visited } from "../../mutation-results/outcomes.ts";
 import { type Kept, visitNotFound } from "../../mutation-results/refusal.ts";

@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { queueLinkRequest, type PaymentLinkRequest, requestPaymentLink } from "@collections/flows";
 import { requested, type Requested } from "../../mutation-results/outcomes.ts";
 import { type Kept, visitNotFound } from "../../mutation-results/refusal.ts";

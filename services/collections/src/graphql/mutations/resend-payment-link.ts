@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { type PaymentLinkResend, resendPaymentLink } from "@collections/flows";
 import { type Channel, MAX_MESSAGES_PER_CHANNEL } from "@collections/payment-links";
 import { notWorkable } from "../../mutation-results/blocked-words.ts";

@@ -1,5 +1,6 @@
 import type { OwnCase } from "@collections/cases";
-import { transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { spanOf } from "@collections/earnings";
 import { revealContact } from "@collections/flows";
 import { notWorkable } from "../../mutation-results/blocked-words.ts";

@@ -1,4 +1,4 @@
-import type { Tx } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { startVisit, type VisitToStart } from "@collections/flows";
 import { notWorkable } from "../../mutation-results/blocked-words.ts";
 import type { Visited } from "../../mutation-results/outcomes.ts";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { dropQueuedRequest, lockVisit } from "@collections/cases";
-import { transaction, type Tx } from "@collections/database";
+import { transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { claimMutation, saveMutationResult } from "@collections/field-partners";
 import { badInput } from "./client-error.ts";
 import { type Context, resetReads, viewer } from "./context.ts";

@@ -10,7 +10,7 @@ import {
   type PromiseToPay,
   type Visit,
 } from "@collections/cases";
-import type { Database, EntityManager } from "@collections/database";
+import type { Database, EntityManager } from "@collections/entities";
 import {
   type Earning,
   earningsByIds,

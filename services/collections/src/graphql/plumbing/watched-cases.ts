@@ -1,4 +1,4 @@
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { CASE_CHANNEL, type CaseChange, readCaseChange } from "@collections/flows";
 
 /** Passes the changes of cases to the subscriptions of the field partners who have the cases. */

@@ -1,4 +1,4 @@
-import type { Database } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { validAccessTokens } from "@collections/field-partners";
 import { deliveriesOf, type LinkDelivery, type LinkKey, ownLinks, type PaymentLink } from "@collections/payment-links";
 import DataLoader from "dataloader";

@@ -1,4 +1,5 @@
-import { type Database, failWhileNodeAway, inBatches } from "@collections/database";
+import { failWhileNodeAway, inBatches } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { type SignedIn, signedInByTokens } from "@collections/field-partners";
 import type { GraphQLParams, Plugin } from "graphql-yoga";
 import type { App } from "../../app.ts";

@@ -1,5 +1,6 @@
 import { changedCases, goneCaseIds, type OwnCase, type Page } from "@collections/cases";
-import { readSnapshot, type Tx } from "@collections/database";
+import { readSnapshot } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { changedEarnings, type Earning } from "@collections/earnings";
 import { changedLinks, type PaymentLink } from "@collections/payment-links";
 import { builder } from "../plumbing/builder.ts";

@@ -1,5 +1,5 @@
 import { listReconciliations as readRuns, type ReconciliationRun } from "@collections/bookings";
-import type { EntityManager } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";

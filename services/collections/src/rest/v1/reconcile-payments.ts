@@ -8,7 +8,8 @@ import {
   ReconciliationRunningError,
 } from "@collections/flows";
 import { type ReconciliationCosts, reconciliationCosts, reconciliationRun, type RunKey } from "@collections/bookings";
-import { type EntityManager, inTurns } from "@collections/database";
+import { inTurns } from "@collections/database";
+import type { EntityManager } from "@collections/entities";
 import { AmountLiteral } from "@collections/money";
 import assert from "node:assert/strict";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import { type Actor, type EntityManager, enqueue, newId, type Tx } from "@collections/database";
+import { type Actor, enqueue, newId } from "@collections/database";
+import type { EntityManager, Tx } from "@collections/entities";
 import type { PartOf, Upload, UploadState } from "./upload-schema.ts";
 import { UploadEntity, UploadPartEntity, uploadQueue } from "./upload-schema.ts";
 

@@ -1,6 +1,7 @@
 import { EntitySchema } from "@mikro-orm/postgresql";
-import type { PackageSchema } from "../src/index.ts";
-import { queue, send, statement, type Tx } from "../src/index.ts";
+import type { PackageSchema } from "@collections/database";
+import { queue, send, statement } from "@collections/database";
+import type { Tx } from "../src/index.ts";
 
 interface InvoiceRow {
   id: string;

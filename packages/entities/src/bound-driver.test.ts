@@ -1,11 +1,8 @@
 import { testDatabase } from "@collections/testing";
 import { EntitySchema } from "@mikro-orm/postgresql";
 import { afterAll, expect, test } from "vitest";
-import { createDatabase } from "../database.ts";
-import { newId } from "../ids.ts";
-import { migrate } from "../migration/migrate.ts";
-import type { PackageSchema } from "../package-schema.ts";
-import { type Tx, transaction } from "../transaction/transaction.ts";
+import { migrate, newId, type PackageSchema, transaction } from "@collections/database";
+import { createDatabase, type Tx } from "./index.ts";
 
 interface Sample {
   id: string;

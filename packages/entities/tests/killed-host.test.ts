@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../src/index.ts";
+import { migrate } from "@collections/database";
 import { billingSchema, CARTS, ROWS_OF_CARTS } from "./shop.ts";
 
 const HOST = fileURLToPath(new URL("mortal-host.ts", import.meta.url));

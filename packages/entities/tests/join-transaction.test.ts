@@ -3,8 +3,6 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
-  createDatabase,
-  type Database,
   enqueue,
   joinTransaction,
   migrate,
@@ -14,8 +12,8 @@ import {
   send,
   sqlState,
   transaction,
-  type Tx,
-} from "../src/index.ts";
+} from "@collections/database";
+import { createDatabase, type Database, type Tx } from "../src/index.ts";
 import {
   ADD_CART,
   billingSchema,

@@ -3,8 +3,6 @@ import { Client, Pool } from "pg";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   CommitOutcomeUnknownError,
-  createDatabase,
-  type Database,
   isUnavailable,
   joinTransaction,
   migrate,
@@ -12,10 +10,10 @@ import {
   query,
   send,
   transaction,
-  type Tx,
-} from "../src/index.ts";
+} from "@collections/database";
+import { createDatabase, type Database, type Tx } from "../src/index.ts";
 import { billingSchema, insertReceipt, Invoice, receiptById, reminders } from "./shop.ts";
-import { type SilentWire, silentWire } from "./silent-wire.ts";
+import { type SilentWire, silentWire } from "@collections/testing";
 
 /** A time that is longer than all our time limits for an answer of PostgreSQL. */
 const LONG_MS = 60_000;

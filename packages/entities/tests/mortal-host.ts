@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
-import { createDatabase, enqueue, joinTransaction, newId } from "../src/index.ts";
+import { enqueue, joinTransaction, newId } from "@collections/database";
+import { createDatabase } from "../src/index.ts";
 import { ADD_CART, billingSchema, invoice, reminders } from "./shop.ts";
 
 /*

@@ -1,18 +1,8 @@
 import { directUrl, testDatabase } from "@collections/testing";
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  createDatabase,
-  type Database,
-  enqueue,
-  isUnavailable,
-  migrate,
-  newId,
-  query,
-  statement,
-  transaction,
-  type Tx,
-} from "../src/index.ts";
+import { enqueue, isUnavailable, migrate, newId, query, statement, transaction } from "@collections/database";
+import { createDatabase, type Database, type Tx } from "../src/index.ts";
 import { ADD_CART, billingSchema, CARTS, Invoice, invoice, receiptById, reminders, ROWS_OF_CARTS } from "./shop.ts";
 
 const LIMITS = "select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock";

@@ -3,8 +3,6 @@ import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import {
   afterCommit,
-  createDatabase,
-  type Database,
   enqueue,
   inTransaction,
   isUnavailable,
@@ -13,8 +11,8 @@ import {
   query,
   send,
   transaction,
-  type Tx,
-} from "../src/index.ts";
+} from "@collections/database";
+import { createDatabase, type Database, type Tx } from "../src/index.ts";
 import {
   ADD_CART,
   billingSchema,
@@ -99,6 +97,20 @@ test("inTransaction closes a lost connection, so that the next one works", async
   expect(await rowsOfCart()).toBe(0);
   await inTransaction(database, pool, (tx) => bill(tx));
   expect(await rowsOfCart()).toBe(3);
+});
+
+test("inTransaction fails if the connection is lost between two statements, and the host lives on", async () => {
+  const lost = inTransaction(database, pool, async (tx, client) => {
+    const ended = new Promise((resolve) => {
+      client.once("end", resolve);
+    });
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    await database.pool.query("select pg_terminate_backend($1::integer)", [rows[0]!.pid]);
+    await ended;
+    await query(tx, receiptById, [cartId]);
+  });
+  await expect(lost).rejects.toSatisfy(isUnavailable);
+  expect(pool.totalCount).toBe(0);
 });
 
 test("inTransaction refuses arguments in another order, and gives the client back", async () => {

@@ -1,0 +1,49 @@
+import type { QueueOptions } from "./queue.ts";
+
+/** A job as pg-boss fetches it. */
+export interface FetchedJob {
+  readonly id: string;
+  readonly data: never;
+  readonly retryCount: number;
+}
+
+/** Sends pg-boss's SQL. */
+export interface SqlExecutor {
+  executeSql(text: string, values?: readonly unknown[]): Promise<{ readonly rows: object[] }>;
+}
+
+/**
+ * What this package uses of pg-boss. Its own types are not named here, because a host without jobs does not install
+ * pg-boss.
+ */
+export interface Boss {
+  start(): Promise<unknown>;
+  stop(options: { readonly graceful: boolean; readonly close?: boolean }): Promise<void>;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+  send(queue: string, data: object, options: object): Promise<string | null>;
+  insert(queue: string, jobs: readonly object[], options: object): Promise<unknown>;
+  fetch(queue: string, options: { readonly batchSize: number; readonly includeMetadata: true }): Promise<FetchedJob[]>;
+  complete(queue: string, attempt: JobAttempt): Promise<unknown>;
+  fail(queue: string, attempt: JobAttempt, error: object): Promise<unknown>;
+  getQueue(queue: string): Promise<unknown>;
+  createQueue(queue: string, options: Partial<QueueOptions>): Promise<void>;
+  updateQueue(queue: string, options: Partial<QueueOptions>): Promise<void>;
+}
+
+/** One attempt of a job. */
+export interface JobAttempt {
+  readonly id: string;
+  readonly retryCount: number;
+}
+
+/**
+ * Makes an object of pg-boss. It is loaded here, because most commands write no jobs, and a host without jobs does not
+ * install it.
+ */
+export async function newBoss(options: object): Promise<Boss> {
+  const { PgBoss } = await import("pg-boss").catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error("Jobs need pg-boss, which is not installed. Install it: npm install pg-boss.", { cause: error });
+  });
+  return new PgBoss(options as never) as unknown as Boss;
+}

@@ -1,0 +1,3 @@
+export type { EntityManager } from "@mikro-orm/postgresql";
+export { createDatabase, type Database, type DatabaseOptions, type Tx } from "./database.ts";
+export { tableOf } from "./table-of.ts";
