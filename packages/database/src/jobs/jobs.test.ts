@@ -19,3 +19,18 @@ test("jobs run in a database whose package has a renamed schema, although the qu
   await database.jobs.stop(60_000);
   await database.close();
 });
+
+test("a job with startAfterSeconds starts that many seconds later by the clock of PostgreSQL", async () => {
+  const url = directUrl((await emptyDatabase()).url);
+  const reminders = queue<{ invoiceId: string }>("billing.remind-later", { retryLimit: 1, expireInSeconds: 60 });
+  const schemas = [{ name: "billing", migrations: [], queues: [reminders] }];
+  await migrate({ url, schemas, jobs: true });
+  const database = await createDatabase({ url, schemas });
+  const invoiceId = "INV-1";
+  await transaction(database.em(), (tx) => enqueue(tx, reminders, { invoiceId }, { startAfterSeconds: 90 }));
+  const { rows } = await database.pool.query<{ seconds: number }>(
+    "select extract(epoch from start_after - created_on)::int as seconds from collections_jobs.job",
+  );
+  expect(rows).toEqual([{ seconds: 90 }]);
+  await database.close();
+});

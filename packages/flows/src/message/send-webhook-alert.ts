@@ -1,4 +1,5 @@
-import { type Database, enqueue, type Job, transaction } from "@collections/database";
+import { enqueue, type Job, transaction } from "@collections/database";
+import type { Database } from "@collections/entities";
 import { lenderById } from "@collections/lenders";
 import { type Mail, type Mailer, MailNotSentError } from "@collections/messaging";
 import { type AlertJob, alertQueue, endpointOf } from "@collections/webhooks";
@@ -38,7 +39,7 @@ export class AlertNotAcceptedError extends Error {
 }
 
 /** The delay of the job that retries only the contacts whose mail was not accepted. */
-const LATER_MS = 60_000;
+const LATER_SECONDS = 60;
 
 /**
  * Runs a job of `alertQueue`: sends an alert to each technical contact of the lender in a separate mail, so that a
@@ -80,9 +81,8 @@ export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<A
   const unsent = sendings.filter(({ fault }) => fault?.retryable);
   if (unsent.length === 0) return;
   if (unsent.length === contacts.length) throw new AlertNotAcceptedError(unsent[0]!.fault!);
-  const startAfter = new Date(Date.now() + LATER_MS);
   await transaction(deps.database.em(), (tx) =>
-    enqueue(tx, alertQueue, { ...data, to: unsent.map(({ to }) => to) }, { startAfter }),
+    enqueue(tx, alertQueue, { ...data, to: unsent.map(({ to }) => to) }, { startAfterSeconds: LATER_SECONDS }),
   );
 }
 

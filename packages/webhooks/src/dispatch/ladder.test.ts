@@ -78,13 +78,21 @@ describe("retryAfterMs", () => {
     ["Friday, 20-Nov-26 09:00:30 GMT", 30 * second],
     ["Sat, 21 Nov 2026 09:00:00 GMT", hour],
   ])("reads the Retry-After header %j as a wait of %i ms", (header, waitMs) => {
-    expect(retryAfterMs(header, failedAt)).toBe(waitMs);
+    expect(retryAfterMs({ "retry-after": header }, failedAt)).toBe(waitMs);
+  });
+
+  test("compares a date with the Date of the answer, because both are times of the receiver's clock", () => {
+    const date = "Fri, 20 Nov 2026 07:00:00 GMT";
+    const headers = { "retry-after": "Fri, 20 Nov 2026 07:00:30 GMT", date };
+    expect(retryAfterMs(headers, failedAt)).toBe(30 * second);
+    expect(retryAfterMs({ ...headers, "retry-after": date }, failedAt)).toBeUndefined();
+    expect(retryAfterMs({ "retry-after": "Fri, 20 Nov 2026 09:00:30 GMT", date: "soon" }, failedAt)).toBe(30 * second);
   });
 
   test.each([undefined, "", "0", "-5", "1.5", "soon", "2026-11-20T10:00:00Z", "Fri, 20 Nov 2026 08:59:00 GMT"])(
     "ignores the Retry-After header %j",
     (header) => {
-      expect(retryAfterMs(header, failedAt)).toBeUndefined();
+      expect(retryAfterMs(header === undefined ? {} : { "retry-after": header }, failedAt)).toBeUndefined();
     },
   );
 });

@@ -33,7 +33,7 @@ export function outcomeOf(
   const failedAt = new Date(result.startedAt.getTime() + result.durationMs);
   const failed = {
     attempts: delivery.attempts + 1,
-    retryAfterMs: retryAfterMs(result.answer?.headers["retry-after"], failedAt),
+    retryAfterMs: retryAfterMs(result.answer?.headers, failedAt),
   };
   const waitMs = waitAfter(ladder, failed, random);
   if (waitMs === "park") return { delivery, result, state: "parked", waitMs: null };

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileProgress } from "@collections/cases";
 import { KnownSequences, reconcile, reconciliationOf, ReconciliationRunningError } from "@collections/flows";
-import { actingAs, databaseTime, enqueue, type Job, publicId, transaction, type Tx } from "@collections/database";
+import { actingAs, databaseTime, enqueue, type Job, publicId, transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { type Lender, lenderById, LenderSuspendedError, SealedValueError } from "@collections/lenders";
 import { spanOfDay, timeIn } from "@collections/local-time";
 import type { App } from "../app.ts";
@@ -66,7 +67,7 @@ const REFUSALS = [
 ];
 
 /** When to try again while another reconciliation of the lender runs. */
-const LATER_MS = 5_000;
+const LATER_SECONDS = 5;
 /** How many differences of each list are stored. */
 const MOST_STORED = 1_000_000;
 
@@ -120,7 +121,7 @@ async function runLater({ database }: Parts, claim: Claim): Promise<void> {
   const { lenderId, uploadId } = claim;
   await transaction(database.em(), async (tx) => {
     await releaseClaim(tx, claim);
-    await enqueue(tx, uploadQueue, { lenderId, uploadId }, { startAfter: new Date(Date.now() + LATER_MS) });
+    await enqueue(tx, uploadQueue, { lenderId, uploadId }, { startAfterSeconds: LATER_SECONDS });
   });
 }
 
