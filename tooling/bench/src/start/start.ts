@@ -11,6 +11,7 @@ import { type Line, ratioLine } from "../figures/line.ts";
 import { residentMemoryMb } from "../figures/peak-memory.ts";
 import type { StartPlan } from "../plan.ts";
 import { type Service, startProcess, startService } from "../server/service.ts";
+import { type InstalledPackage, measureInstalled } from "./installed-packages.ts";
 import { type ImportCost, measureImports } from "./package-imports.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
@@ -34,6 +35,7 @@ export interface StartReport {
   readonly loadedMb: number | undefined;
   readonly confirmations: number;
   readonly imports: readonly ImportCost[];
+  readonly installed: readonly InstalledPackage[];
   /** The first is the minimal process that the commands are compared with. */
   readonly commands: readonly CommandCost[];
 }
@@ -82,8 +84,11 @@ export async function measureStart({ plan, server, onProgress }: StartBench): Pr
   const commands = await measureCommands(databaseUrl, { bundle, rounds: plan.rounds, pids });
   onProgress("importing each package");
   const imports = await measureImports(plan.rounds);
+  onProgress("installing the ledger and the webhooks alone");
+  const installed = await measureInstalled(plan.rounds);
   return {
     imports,
+    installed,
     commands,
     serviceMs: spreadOf(rounds.map(({ service }) => service.readyMs)),
     bareMs: spreadOf(rounds.map(({ bare }) => bare.readyMs)),
@@ -148,6 +153,18 @@ export function startText({ rounds, loadMs }: StartPlan, report: StartReport): s
     table(
       "package,ms,÷ pg,resident MB",
       report.imports.map(({ name, ms, mb, ratio }) => [name, milliseconds(ms), ratioText(ratio), milliseconds(mb)]),
+      "left",
+    ),
+    "",
+    `Packages that a host installs alone from tarballs, beyond pg with all that it needs; ${rounds} imports in turn with pg`,
+    table(
+      "package,packages,MB,import ms",
+      report.installed.map(({ name, packages, mb, msBeyondPg }) => [
+        name,
+        whole(packages),
+        mb.toFixed(1),
+        milliseconds(msBeyondPg),
+      ]),
       "left",
     ),
   ].join("\n");
