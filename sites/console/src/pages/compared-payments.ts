@@ -22,7 +22,7 @@ export function comparedPayments(
       columns: [
         { label: "Side", cell: ([side]) => capitalized(side) },
         { label: "Payments", isNumber: true, cell: ([, payments]) => payments },
-        { label: "Sum", isNumber: true, cell: ([, , sum]) => sum },
+        { label: "Sum", isNumber: true, cell: ([, , sum]) => sum || "–" },
       ],
     })}
     ${listTable({
@@ -32,7 +32,7 @@ export function comparedPayments(
       columns: [
         { label: "List", cell: ([list]) => words(list) },
         { label: "Payments", isNumber: true, cell: ([, count]) => count },
-        { label: "Meaning", cell: ([, , meaning]) => capitalized(meaning) },
+        { label: "Meaning", cell: ([, , meaning]) => capitalized(meaning) || "–" },
       ],
     })}
     ${lists.map(listOf)}
@@ -55,12 +55,12 @@ function listOf({ list, rows, lines, more }: ComparedPayments["lists"][number]):
             none: "",
             columns: [
               { label: "Loan", cell: ([, loan]) => loan },
-              { label: "Line", isNumber: true, cell: ([line]) => line },
+              { label: "Line", isNumber: true, cell: ([line]) => line || "–" },
               { label: "Reference", cell: ([, , reference]) => reference },
-              { label: "File", isNumber: true, cell: ([, , , file]) => file },
-              { label: "Booked", isNumber: true, cell: ([, , , , booked]) => booked },
-              { label: "Reversed", isNumber: true, cell: ([, , , , , reversed]) => reversed },
-              { label: "Paid at", cell: ([, , , , , , paidAt]) => paidAt },
+              { label: "File", isNumber: true, cell: ([, , , file]) => file || "–" },
+              { label: "Booked", isNumber: true, cell: ([, , , , booked]) => booked || "–" },
+              { label: "Reversed", isNumber: true, cell: ([, , , , , reversed]) => reversed || "–" },
+              { label: "Paid at", cell: ([, , , , , , paidAt]) => paidAt || "–" },
             ],
           })
     }
