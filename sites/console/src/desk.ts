@@ -172,6 +172,8 @@ export interface DeliverySearch {
 export interface DeliveriesPage {
   /** The codes of all lenders, sorted. */
   readonly lenderCodes: readonly string[];
+  /** The time zone of all deliveries; null if each has that of its lender. */
+  readonly timeZone: string | null;
   readonly deliveries: readonly {
     readonly eventId: string;
     readonly lenderCode: string;

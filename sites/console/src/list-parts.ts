@@ -45,9 +45,12 @@ export function listTable<Item>({ label, columns, items, none }: ListTable<Item>
         (item) =>
           html`<tr>
             <th scope="row">${first!.cell(item)}</th>
-            ${others.map(
-              (column) => html`<td class="${kind(column)}" data-label="${column.label}">${column.cell(item)}</td>`,
-            )}
+            ${others.map((column) => {
+              const cell = column.cell(item);
+              // A card leaves out what has no value.
+              const none = cell === "–" ? " none" : "";
+              return html`<td class="${kind(column)}${none}" data-label="${column.label}">${cell}</td>`;
+            })}
           </tr>`,
       )}
     </tbody>

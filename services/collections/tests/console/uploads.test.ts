@@ -310,6 +310,15 @@ describe("a file of payments", () => {
     expect((entries as { by: string }[]).map(({ by }) => by)).toContain(`operator:Ravi of ${code}`);
   });
 
+  test("keeps the time of a call that confirms a payment", async () => {
+    const own = `Loan No,UTR,Amount Paid,Payment Date\nPAY-2,U1,100,${time}\n`;
+    const page = await uploaded(own, { by: staff, name: "own.csv", options: { kind: "payments", day } });
+    await runJob(page);
+    const shown = readable(await staff.get(page));
+    expect(shown).toMatch(/PAY-2 \(booked on PAY-1\)/);
+    expect(shown).toContain(`/payments/confirm {"amount":100.00,"reference":"U1","paidAt":"${time}"`);
+  });
+
   test("gives the rejected rows with formulas marked", async () => {
     const { text } = await staff.get(`${path}/rejected.csv`);
     expect(text).toMatch(/\r\n5,.*,PAY-2,U3,'=1\+1,.*\r\n$/);

@@ -22,7 +22,7 @@ export function deliverySearchOf(query: URLSearchParams): DeliverySearch {
 
 /** Lists deliveries of events to lenders, newest first. */
 export function deliveriesPage(home: string, search: DeliverySearch, found: DeliveriesPage): PageContent {
-  const { lenderCodes, deliveries, next } = found;
+  const { lenderCodes, deliveries, timeZone, next } = found;
   const options = (values: readonly string[], chosen: string | undefined, all: string) => [
     html`<option value="">${all}</option>`,
     ...values.map((value) =>
@@ -56,7 +56,9 @@ export function deliveriesPage(home: string, search: DeliverySearch, found: Deli
           <button type="submit" class="plain">Show</button>
         </form>`,
       )}
-      <p class="about">The newest first. Times are those of each lender's time zone.</p>
+      <p class="about">
+        The newest first. ${timeZone === null ? "Times are those of each lender's time zone." : `Times in ${timeZone}.`}
+      </p>
       ${deliveryTable(home, deliveries, { hasLender: lenderCodes.length > 1 })}
       ${next === null ? "" : nextPage({ home, path: "/deliveries" }, { ...search, before: next }, "Older deliveries")}`,
   };

@@ -26,6 +26,7 @@ export function requestsPage(home: string, requests: readonly MoneyRequest[]): P
                 >${titleOf(order)}: ${order.kind === "booking" ? order.fileName : order.reference}</a
               >`,
           },
+          { label: "About", cell: ({ order }) => subjectOf(order)[0]![1] },
           { label: "Asked for by", cell: ({ requestedBy }) => requestedBy },
           { label: "Asked for at", isShort: true, cell: ({ requestedAt }) => requestedAt },
           { label: "Expires at", isShort: true, cell: ({ expiresAt }) => expiresAt },

@@ -264,14 +264,16 @@ function problemOf(kind: UploadKind, options: TypedOptions, { timeZone }: Lender
   return "problem" in read ? inFieldWords(read.problem) : undefined;
 }
 
-/** Returns an outcome with the fields of the forms instead of the options of the commands, and with local times. */
+/**
+ * Returns an outcome with the fields of the forms instead of the options of the commands, and with local times. Sentences
+ * quote cells of the file and calls of the API, so their times stay as they are.
+ */
 function onPage(outcome: UploadOutcome, timeZone: string): UploadOutcome {
   const { problem, file, notes, changes, reconciliation } = outcome;
-  const text = (sentence: string) => withLocalTimes(inFieldWords(sentence), timeZone);
-  const texts = (sentences: readonly string[]) => sentences.map(text);
+  const texts = (sentences: readonly string[]) => sentences.map(inFieldWords);
   const local = (line: string) => withLocalTimes(line, timeZone);
   return {
-    ...(problem !== undefined && { problem: text(problem) }),
+    ...(problem !== undefined && { problem: inFieldWords(problem) }),
     ...(file && { file: { ...file, ignored: texts(file.ignored), notices: texts(file.notices) } }),
     ...(notes && { notes: texts(notes) }),
     ...(changes && {
@@ -294,7 +296,7 @@ function onPage(outcome: UploadOutcome, timeZone: string): UploadOutcome {
           ),
           lines: texts(lines),
         })),
-        advice: reconciliation.advice.map((one) => ({ text: text(one.text), lines: texts(one.lines) })),
+        advice: reconciliation.advice.map((one) => ({ text: inFieldWords(one.text), lines: texts(one.lines) })),
       },
     }),
   };

@@ -92,6 +92,7 @@ describe("local times", () => {
   test.each([
     ["since 2026-11-20T12:30:00.000Z, still", "since 2026-11-20 18:00:00 Asia/Kolkata, still"],
     ["2026-11-20 18:00:00 Asia/Kolkata (2026-11-20T12:30:00.000Z)", "2026-11-20 18:00:00 Asia/Kolkata"],
+    ["file 2026-13-45T99:00:00Z.csv", "file 2026-13-45T99:00:00Z.csv"],
     ["no time", "no time"],
   ])("replace those of %s", (text, expected) => {
     expect(withLocalTimes(text, "Asia/Kolkata")).toBe(expected);
