@@ -29,8 +29,8 @@ export interface ActForm extends Typed {
   /** A sentence that says who sees the reason. */
   readonly reasonNote: string;
   readonly button: string;
-  /** The path of the page that the operator came from, below the path of the console. */
-  readonly back: string;
+  /** The path of the page that the operator came from, below the path of the console. Undefined for a form on that page. */
+  readonly back?: string;
 }
 
 /** Returns a form with its problem, its fields and a reason. */
@@ -49,7 +49,9 @@ export function actForm({ home, path, hidden, fields, problem, ...rest }: ActFor
       ${needsReason ? html`required` : ""}
     />
     <p id="reason-note" class="about">${reasonNote}</p>
-    <p class="buttons"><button type="submit">${button}</button> <a href="${home}${back}">Cancel</a></p>
+    <p class="buttons">
+      <button type="submit">${button}</button> ${back === undefined ? "" : html`<a href="${home}${back}">Cancel</a>`}
+    </p>
   </form>`;
 }
 

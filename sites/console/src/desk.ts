@@ -172,6 +172,8 @@ export interface DeliverySearch {
 export interface DeliveriesPage {
   /** The codes of all lenders, sorted. */
   readonly lenderCodes: readonly string[];
+  /** The time zone of all deliveries; null if each has that of its lender. */
+  readonly timeZone: string | null;
   readonly deliveries: readonly {
     readonly eventId: string;
     readonly lenderCode: string;
@@ -233,6 +235,8 @@ export interface CaseView extends LoanView {
     readonly at: string;
     readonly what: string;
     readonly details: string;
+    /** The code of the act or event that `details` names in words. */
+    readonly code?: string | undefined;
     readonly eventId?: string | undefined;
   }[];
 }
@@ -249,12 +253,25 @@ export interface AuditSearch {
 
 /** A page of the audit. */
 export interface AuditPage {
+  /** The time zone of all entries; null if each has that of its lender, or UTC. */
+  readonly timeZone: string | null;
+  /** The known acts, grouped by the beginning of their codes. */
+  readonly actGroups: readonly {
+    readonly beginning: string;
+    readonly words: string;
+    readonly acts: readonly (readonly [act: string, words: string])[];
+  }[];
   readonly entries: readonly {
-    /** ISO 8601, in UTC. */
+    /** A local time in `timeZone`. */
     readonly at: string;
+    readonly timeZone: string;
+    /** The code of the act; `what` has its words. */
     readonly act: string;
+    readonly what: string;
     readonly by: string;
     readonly lenderCode: string | null;
+    /** The number of the loan of `lenderCode` that the act concerns. */
+    readonly loan: string | null;
     readonly fieldPartnerName: string | null;
     readonly operator: string | null;
     readonly reason: string | null;
@@ -272,6 +289,4 @@ export interface Finding {
   readonly sourceLoanNumber: string | null;
   readonly state: string;
   readonly label: string;
-  /** The command that shows more; null for a reader who has no command line. */
-  readonly next: string | null;
 }

@@ -45,9 +45,12 @@ export function listTable<Item>({ label, columns, items, none }: ListTable<Item>
         (item) =>
           html`<tr>
             <th scope="row">${first!.cell(item)}</th>
-            ${others.map(
-              (column) => html`<td class="${kind(column)}" data-label="${column.label}">${column.cell(item)}</td>`,
-            )}
+            ${others.map((column) => {
+              const cell = column.cell(item);
+              // A card leaves out what has no value.
+              const none = cell === "–" ? " none" : "";
+              return html`<td class="${kind(column)}${none}" data-label="${column.label}">${cell}</td>`;
+            })}
           </tr>`,
       )}
     </tbody>
@@ -60,6 +63,37 @@ export interface PagePath {
   readonly home: string;
   /** The path of the page below the console. */
   readonly path: string;
+}
+
+/**
+ * Returns the filters of a list. A narrow screen shows only a line with the names of those that are set, until the line is
+ * opened: so the first rows of the list are seen.
+ *
+ * @param lender the lender of the list, if there are several; it is no filter that can be cleared
+ * @param set the filters that restrict the list, in words; empty texts are left out
+ * @param clear the query of the page without filters
+ */
+export function filters(
+  { home, path }: PagePath,
+  {
+    lender,
+    set,
+    clear,
+  }: {
+    readonly lender?: string | undefined;
+    readonly set: readonly (string | false | undefined)[];
+    readonly clear: string;
+  },
+  content: Html,
+): Html {
+  const names = [lender, ...set].filter(Boolean).join(", ");
+  return html`<details class="filters">
+    <summary>Filters${names === "" ? "" : html`: <span>${names}</span>`}</summary>
+    <div>
+      ${content}
+      ${set.some(Boolean) ? html`<p class="clear"><a href="${home}${path}?${clear}">Clear the filters</a></p>` : ""}
+    </div>
+  </details>`;
 }
 
 /** Returns the choices of a filter as links. `queryOf` returns the query of the page with a choice, or without one. */
@@ -104,14 +138,30 @@ export function queryText(fields: Readonly<Record<string, string | null | undefi
   return new URLSearchParams(given).toString();
 }
 
-/** Returns a field with the lenders to choose from. */
+/** Returns a field with the lenders to choose from. If there is only one lender, nothing has to be chosen. */
 export function lenderField(codes: readonly string[], chosen: string | undefined): Html {
+  const [only, ...others] = codes;
+  if (only !== undefined && others.length === 0) return html`<input type="hidden" name="lender" value="${only}" />`;
   return html`<label for="lender">Lender</label>
     <select id="lender" name="lender">
       ${codes.map((code) =>
         code === chosen ? html`<option selected>${code}</option>` : html`<option>${code}</option>`,
       )}
     </select>`;
+}
+
+/** Returns a form that shows the page of another lender. Nothing if there is only one. */
+export function lenderForm({ home, path }: PagePath, codes: readonly string[], chosen: string | undefined): Html {
+  if (codes.length < 2) return html``;
+  return html`<form method="get" action="${home}${path}" class="choice">
+    ${lenderField(codes, chosen)}
+    <button type="submit" class="plain">Show</button>
+  </form>`;
+}
+
+/** Returns the code of the chosen lender if there are several lenders. */
+export function several(codes: readonly string[], chosen: string | undefined): string | undefined {
+  return codes.length > 1 ? chosen : undefined;
 }
 
 /** Returns a search field. */

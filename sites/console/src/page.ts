@@ -63,6 +63,7 @@ export async function consolePage(
   { title, section = title, main, continuesAt }: PageContent,
   { home, signedIn }: PageFrame,
 ): Promise<string> {
+  const isPortal = signedIn !== undefined && signedIn.operator.lenderCode !== null;
   const page = await html`<!doctype html>
     <html lang="en">
       <head>
@@ -71,14 +72,14 @@ export async function consolePage(
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
         ${continuesAt === undefined ? "" : html`<meta http-equiv="refresh" content="0; url='${continuesAt}'" />`}
-        <title>${title} · Console</title>
+        <title>${title} · ${isPortal ? "Portal" : "Console"}</title>
         <link rel="icon" href="${ICON}" />
         <link rel="stylesheet" href="${home}/console.css" />
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
-          <a class="brand" href="${home}">Partner Collections <span>console</span></a>
+          <a class="brand" href="${home}">Partner Collections <span>${isPortal ? "portal" : "console"}</span></a>
           ${signedIn ? menu(home, section, signedIn) : ""}
         </header>
         <main id="main" tabindex="-1">${main}</main>
@@ -102,8 +103,10 @@ function menu(
   );
   return html`<form class="person" method="post" action="${home}/sign-out">
       <input type="hidden" name="${FORM_TOKEN}" value="${formToken}" />
-      <span title="${operator.lenderCode ?? operator.roles.join(", ")}">${operator.name}</span>
+      <span title="${[operator.name, ...(operator.lenderCode === null ? operator.roles : [])].join(", ")}"
+        >${operator.name}</span
+      >
       <button type="submit" class="plain">Sign out</button>
     </form>
-    <nav aria-label="Console">${entries}</nav>`;
+    <nav aria-label="${operator.lenderCode === null ? "Console" : "Portal"}">${entries}</nav>`;
 }

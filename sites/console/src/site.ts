@@ -91,7 +91,10 @@ function unknownPath(options: ConsoleOptions): RequestHandler {
 }
 
 function notFoundPage(request: Request): PageContent {
-  return messagePage("Page not found", `There is nothing at ${request.originalUrl.split("?", 1)[0]}.`);
+  return messagePage(
+    "Page not found",
+    `There is nothing at ${request.originalUrl.split("?", 1)[0]}. Choose a page in the menu.`,
+  );
 }
 
 function handlerOf(route: ConsoleRoute, options: ConsoleOptions): RequestHandler {

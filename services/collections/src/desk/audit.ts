@@ -2,8 +2,12 @@ import { type Actor, publicId } from "@collections/database";
 import type { EntityManager } from "@collections/entities";
 import { type AuditSearch, listAudit, type ListedAct } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
+import { timeIn } from "@collections/local-time";
 import { actsOnOperators } from "@collections/operators";
-import { shownActor } from "./actor-text.ts";
+import { actorText, shownActor } from "./actor-text.ts";
+import { codeWords } from "./code-words.ts";
+import { actGroups, eventWords } from "./words/act-words.ts";
+import { withLocalTimes } from "./words/local-times.ts";
 
 /** An entry of the audit: an action on a lender, about a field partner, or about an operator's access. */
 export type AuditedAct = ListedAct & {
@@ -28,7 +32,10 @@ export async function listWholeAudit(em: EntityManager, search: AuditedActs): Pr
 
 const PAGE_SIZE = 50;
 
-/** Returns a page of the audits of all lenders, field partners and operators, and the id after which the next begins. */
+/**
+ * Returns a page of the audits of all lenders, field partners and operators in words, and the id after which the next begins.
+ * `timeZone` is the time zone of all lenders, or null if they have several. Then each time is in that of its lender, or in UTC.
+ */
 export async function pageOfAudit(
   em: EntityManager,
   { act, by, before }: { act: string | undefined; by: string | undefined; before: string | undefined },
@@ -38,9 +45,30 @@ export async function pageOfAudit(
   const limit = PAGE_SIZE + 1;
   const acts = { lenders, fieldPartner: "all", hasOperators: true, act, actor, before, limit } as const;
   const found = await listWholeAudit(em, acts);
+  const [timeZone = "UTC", ...others] = new Set(lenders.map((lender) => lender.timeZone));
+  const common = others.length === 0 ? timeZone : null;
   return {
-    entries: found.slice(0, PAGE_SIZE).map(shownAct),
+    timeZone: common,
+    actGroups: actGroups(),
+    entries: found.slice(0, PAGE_SIZE).map((entry) => entryInWords(entry, common ?? "UTC")),
     next: found.length > PAGE_SIZE ? found[PAGE_SIZE - 1]!.id : null,
+  };
+}
+
+/** Returns an entry in words. A time is in the time zone of the entry's lender, or in `usual`. */
+function entryInWords(entry: AuditedAct, usual: string) {
+  const { at, data, by, ...shown } = shownAct(entry);
+  const timeZone = entry.lender?.timeZone ?? usual;
+  const { loan, ...others } = data;
+  const hasLoan = shown.lenderCode !== null && typeof loan === "string";
+  return {
+    ...shown,
+    at: timeIn(timeZone, new Date(at)),
+    timeZone,
+    what: eventWords(entry.act),
+    by: actorText(by),
+    loan: hasLoan ? loan : null,
+    data: dataInWords(hasLoan ? others : data, timeZone),
   };
 }
 
@@ -79,6 +107,26 @@ export function dataText({ changes, ...data }: AuditedAct["data"]): string {
   return text.length > MOST_OF_DATA ? `${text.slice(0, MOST_OF_DATA)}…` : text;
 }
 
+/** Returns an entry's data with names in words and local times. Leaves out what is empty. */
+function dataInWords({ changes, ...data }: AuditedAct["data"], timeZone: string): string {
+  const { fields: _, ...withoutFields } = data;
+  const isSettings = typeof changes === "object" && changes !== null;
+  const facts = Object.entries(isSettings ? withoutFields : data)
+    .filter(([, value]) => valueText(value) !== NO_VALUE)
+    .map(([name, value]) => `${nameInWords(name)} ${shortened(valueText(value))}`);
+  const changed = isSettings
+    ? Object.entries(changes).map(([name, change]) => changeText([nameInWords(name), change]))
+    : [];
+  return withLocalTimes([...changed, ...facts].join("; "), timeZone);
+}
+
+/** Returns the name of a field as words: `stoppedBecause` becomes `stopped because`. */
+function nameInWords(name: string): string {
+  return codeWords(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_"));
+}
+
+const NO_VALUE = "(none)";
+
 function changeText([name, change]: [string, unknown]): string {
   if (typeof change !== "object" || change === null) return `${name} ${String(change)}`;
   const { from, to } = change as { from?: unknown; to?: unknown };
@@ -86,8 +134,8 @@ function changeText([name, change]: [string, unknown]): string {
 }
 
 function valueText(value: unknown): string {
-  if (value === null || value === undefined || value === "") return "(none)";
-  if (Array.isArray(value)) return value.map(valueText).join(" + ") || "(none)";
+  if (value === null || value === undefined || value === "") return NO_VALUE;
+  if (Array.isArray(value)) return value.map(valueText).join(" + ") || NO_VALUE;
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

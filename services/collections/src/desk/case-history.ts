@@ -17,6 +17,7 @@ import { grouped, toDecimal } from "@collections/money";
 import { actorText, shownActor } from "./actor-text.ts";
 import { withCurrency } from "./amount-text.ts";
 import { codeWords } from "./code-words.ts";
+import { eventWords } from "./words/act-words.ts";
 
 /** An entry of the timeline of a case. */
 export interface TimelineEntry {
@@ -26,9 +27,11 @@ export interface TimelineEntry {
   readonly details: string;
   /** The public id of the event that was not delivered. */
   readonly eventId?: string | undefined;
+  /** The code of the act or event that `details` names in words. */
+  readonly code?: string | undefined;
 }
 
-/** Whether texts name the public ids of people and events, which the next command needs. */
+/** Whether texts name the public ids of people and events and the codes of acts, which the next command needs. */
 interface IdChoice {
   readonly hasIds: boolean;
 }
@@ -303,12 +306,12 @@ export function timelineOf(shown: ShownHistory, ids: IdChoice = { hasIds: true }
       [
         link.createdAt,
         "link",
-        `${link.linkId ?? "without id"}, ${withCurrency(link.amount, currency)}: ${[codeWords(link.status), link.unavailableReason].filter(Boolean).join(", ")}`,
+        `${link.linkId ?? "without id"}, ${withCurrency(link.amount, currency)}: ${[codeWords(link.status), codeOrWords(link.unavailableReason, ids)].filter(Boolean).join(", ")}`,
       ],
       ...link.messages.map(({ createdAt, channel, status, failureCode }) => [
         createdAt,
         "message",
-        `${codeWords(channel)}: ${[codeWords(status), failureCode].filter(Boolean).join(", ")}`,
+        `${codeWords(channel)}: ${[codeWords(status), codeOrWords(failureCode, ids)].filter(Boolean).join(", ")}`,
       ]),
     ]),
     ...shown.payments.flatMap((payment) => [
@@ -327,18 +330,34 @@ export function timelineOf(shown: ShownHistory, ids: IdChoice = { hasIds: true }
     ...shown.undeliveredEvents.map(({ createdAt, eventId, kind, state, lastError }) => [
       createdAt,
       "not delivered",
-      `${ids.hasIds ? `${eventId} ` : ""}${kind}: ${[codeWords(state), lastError].filter(Boolean).join(", ")}`,
+      `${ids.hasIds ? `${eventId} ${kind}` : eventWords(kind)}: ${[codeWords(state), errorText(lastError, ids)].filter(Boolean).join(", ")}`,
+      [kind, lastError?.match(ERROR_CODE)?.[1]].filter(Boolean).join(", "),
       eventId,
     ]),
     ...shown.audit.map(({ at, act, by, reason }) => [
       at,
       "operator",
-      [by === null ? act : `${act} by ${actorText(by)}`, reason].filter(Boolean).join(": "),
+      [`${ids.hasIds ? act : eventWords(act)}${by === null ? "" : ` by ${actorText(by)}`}`, reason]
+        .filter(Boolean)
+        .join(": "),
+      act,
     ]),
-  ] as [at: string, what: string, details: string, eventId?: string][];
+  ] as [at: string, what: string, details: string, code?: string, eventId?: string][];
   return entries
     .toSorted(([one], [other]) => (one < other ? 1 : one > other ? -1 : 0))
-    .map(([at, what, details, eventId]) => ({ at, what, details, eventId }));
+    .map(([at, what, details, code, eventId]) => ({ at, what, details, code, eventId }));
+}
+
+/** The code with which the error of a delivery begins. */
+const ERROR_CODE = /^([A-Z][A-Z0-9_]+): /;
+
+function errorText(error: string | null, { hasIds }: IdChoice): string | null {
+  return error === null || hasIds ? error : error.replace(ERROR_CODE, "");
+}
+
+/** Returns a code as it is for a command, and as words for a page. */
+function codeOrWords(code: string | null, { hasIds }: IdChoice): string | null {
+  return code === null || hasIds ? code : codeWords(code);
 }
 
 function visitText(visit: ShownHistory["visits"][number], timeZone: string, ids: IdChoice): string {

@@ -25,8 +25,10 @@ export async function pageOfDeliveries(
   };
   const page = await deliveriesOfLenders(em, wanted, search, new Date());
   const lenderOf = new Map(wanted.map((one) => [one.id, one]));
+  const [timeZone = null, ...others] = new Set(wanted.map((one) => one.timeZone));
   return {
     lenderCodes: lenders.map((one) => one.code).toSorted(),
+    timeZone: others.length === 0 ? timeZone : null,
     deliveries: page.deliveries.map(({ tenantId, eventId, stream, lastError, createdAt, ...one }) => ({
       eventId: publicId("evt", eventId),
       lenderCode: lenderOf.get(tenantId)!.code,

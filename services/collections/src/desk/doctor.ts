@@ -44,6 +44,8 @@ export interface DoctorReport {
   readonly tenants: readonly TenantWebhooks[];
   /** The codes of the lenders, by id. */
   readonly codes: ReadonlyMap<string, string>;
+  /** The time zones of the lenders, by code. */
+  readonly timeZones: ReadonlyMap<string, string>;
   /** False if a node of the cluster does not answer. Only the nodes were checked then. */
   readonly isComplete: boolean;
 }
@@ -62,9 +64,12 @@ export async function doctorReport(
   const ofCluster = health ? problemsOfCluster(health) : [];
   // Stop here while a node does not answer: all further checks read the rows of all lenders, so they would fail.
   if (health && health.away.length > 0) {
-    return { at: new Date(), problems: ofCluster, tenants: [], codes: new Map(), isComplete: false };
+    const none = { tenants: [], codes: new Map(), timeZones: new Map() };
+    return { at: new Date(), problems: ofCluster, ...none, isComplete: false };
   }
-  const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
+  const lenders = one ? [one] : await listLenders(em());
+  const codes = new Map(lenders.map(({ id, code }) => [id, code]));
+  const timeZones = new Map(lenders.map(({ code, timeZone }) => [code, timeZone]));
   const report = await checkWebhooks(em(), {
     tenantId: one?.id,
     streamNoun: "loan",
@@ -90,7 +95,7 @@ export async function doctorReport(
     ...ofMoney,
     ...problemsOfAnchors(anchors, config, report.at),
   ];
-  return { at: report.at, problems, tenants: report.tenants, codes, isComplete: true };
+  return { at: report.at, problems, tenants: report.tenants, codes, timeZones, isComplete: true };
 }
 
 /** Returns the warnings about a lender's money: commissions that reversals have changed, and open differences. */

@@ -93,9 +93,9 @@ function factsOf(lender: Lender): [name: string, value: string][] {
   return [
     ["Currency", lender.currency],
     ["Commission", `${percentText(lender.commission)} %`],
-    ["Mint URL", lender.mintLinkUrl ?? "none"],
-    ["Contacts", lender.technicalContacts.join(", ") || "none"],
-    ["Personal data", `erased ${lender.keepPersonalDataDays} days after the end of a case`],
+    ["Mint URL", lender.mintLinkUrl ?? "None"],
+    ["Contacts", lender.technicalContacts.join(", ") || "None"],
+    ["Personal data", `Erased ${lender.keepPersonalDataDays} days after the end of a case`],
   ];
 }
 

@@ -3,6 +3,8 @@ import type { App } from "../app.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import { RELEASE } from "../settings/release.ts";
 import { doctorReport } from "./doctor.ts";
+import { withLocalTimes } from "./words/local-times.ts";
+import { onPages } from "./words/remedy-words.ts";
 
 /**
  * The report takes several queries for each lender, so all pages share it. If it is older than a minute, a page shows it
@@ -32,8 +34,8 @@ export function systemReading({ database, config, vault, log }: Pick<App, "datab
             severity,
             code,
             lenderCode,
-            detail: onOneLine(detail),
-            remedy,
+            detail: withLocalTimes(onOneLine(detail), report.timeZones.get(lenderCode ?? "") ?? "UTC"),
+            remedy: onPages(remedy),
           })),
         queues: report.tenants.map(({ tenantId, url, state, published, delivered, waiting, retrying, parked }) => ({
           lenderCode: report.codes.get(tenantId) ?? tenantId,

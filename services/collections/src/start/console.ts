@@ -19,8 +19,7 @@ import {
   orderPersonFromDesk,
   replayFromDesk,
 } from "../desk/acts.ts";
-import { actorText } from "../desk/actor-text.ts";
-import { dataText, pageOfAudit } from "../desk/audit.ts";
+import { pageOfAudit } from "../desk/audit.ts";
 import { caseOfLoan, factsOf, loanOfForm, timelineOf } from "../desk/case-history.ts";
 import type { ConnectionActing } from "../desk/connection/acting.ts";
 import { testCallbackFromDesk } from "../desk/connection/callback-test.ts";
@@ -31,7 +30,7 @@ import { changeSettingsFromDesk, settingsFromDesk } from "../desk/connection/set
 import { playFromDesk, type SandboxActing, scenesOfChosen } from "../desk/sandbox.ts";
 import { deliveryOf, pageOfDeliveries, shownDeliveryPage } from "../desk/deliveries.ts";
 import { todayOfChosen } from "../desk/today.ts";
-import { commandOf, findings } from "../desk/findings.ts";
+import { findings } from "../desk/findings.ts";
 import { peopleNamed, personNamed } from "../desk/people.ts";
 import { pageOfCases } from "../desk/list-cases.ts";
 import { fieldPartnerOf, pageOfFieldPartners } from "../desk/list-field-partners.ts";
@@ -178,9 +177,8 @@ function deskOf(
     figures: async (code) => todayOfChosen(em(), await lenders(), { code, now: new Date(), readOutstanding }),
     async find(text) {
       const found = await findings(em(), await lenders(), text);
-      if (staffOf === null) return found?.map((one) => ({ ...one, next: commandOf(one) }));
       // Field partners work for every lender, so a lender's staff does not find them.
-      return found?.filter(({ kind }) => kind !== "field_partner").map((one) => ({ ...one, next: null }));
+      return staffOf === null ? found : found?.filter(({ kind }) => kind !== "field_partner");
     },
     async caseOf(lenderCode, loan) {
       // The reasons of operators' acts are for the audit of the operators.
@@ -210,13 +208,7 @@ function deskOf(
     missingPayments: (name) => missingFromDesk(acting, name),
     moneyRequests: () => waitingRequests(acting),
     moneyRequest: (requestId) => requestNamed(acting, requestId),
-    async audit(search) {
-      const { entries, next } = await pageOfAudit(em(), search);
-      return {
-        entries: entries.map(({ by, data, ...entry }) => ({ ...entry, by: actorText(by), data: dataText(data) })),
-        next,
-      };
-    },
+    audit: (search) => pageOfAudit(em(), search),
     people: (text) => peopleNamed(em(), text),
     person: (fieldPartnerId) => personNamed(em(), fieldPartnerId),
     plannedMoves: (move) => planFromDesk(acting, move),

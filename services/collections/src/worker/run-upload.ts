@@ -34,6 +34,7 @@ import { importedBeforeText, importWords, missingAsOfText } from "../desk/files/
 import { reconciliationWords } from "../desk/files/reconciliation-words.ts";
 import type { UploadOutcome } from "../desk/files/uploads.ts";
 import { comparedOf, MOST_BOOKED } from "../desk/money/missing-payments.ts";
+import { inFieldWords } from "../desk/words/field-words.ts";
 import { inspectPayments } from "../payment-file/inspect-payments.ts";
 import { PAYMENT_COLUMNS, type PaymentField } from "../payment-file/payment-columns.ts";
 import { paymentRowsOf } from "../payment-file/payment-rows.ts";
@@ -325,8 +326,9 @@ function inDatabase(parts: Parts, claim: Claim): RejectedPlace {
         },
         async write(position, rows, tx) {
           length = position;
+          const worded = rows.map((row) => ({ ...row, because: inFieldWords(row.because) }));
           const text =
-            rows.length === 0 ? "" : (position === 0 ? rejectedHead(format) : "") + rejectedLines(format, rows);
+            rows.length === 0 ? "" : (position === 0 ? rejectedHead(format) : "") + rejectedLines(format, worded);
           const sealed = text === "" ? undefined : parts.vault.seal(text, partContext(claim, "rejected", position));
           await inTransaction(parts, tx, async (current) => {
             await renewed(parts, claim, {}, current);

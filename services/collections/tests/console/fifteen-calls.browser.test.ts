@@ -167,7 +167,7 @@ const ANSWERS: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "settings of this lender"() {
     await open.page.goto(`${service.url}/console/audit?act=lender.`);
-    await sees(/commissionPercent 2\.5 → 3/);
+    await sees(/commission percent 2\.5 → 3/);
   },
   async "owe to whom"() {
     await menu("Money");

@@ -109,6 +109,12 @@ test.each([
   const look = async (name: string) => {
     expect.soft({ name, faults: await pageFaults(open, name, colorScheme === "light") }).toEqual({ name, faults: [] });
   };
+  /** A phone shows the filters of a list behind a line. */
+  const openFilters = async () => {
+    const line = page.locator(".filters > summary");
+    expect(await line.isVisible()).toBe(screen === "phone");
+    if (screen === "phone") await line.click();
+  };
   /** The page also loads itself again, perhaps before the click. Then the heading is clicked, which changes nothing. */
   const loadNow = async () => {
     const heading = page.getByRole("heading", { level: 1 });
@@ -268,6 +274,7 @@ test.each([
   await page.getByRole("link", { name: "Deliveries" }).first().click();
   await page.getByRole("heading", { level: 1, name: "Deliveries" }).waitFor();
   await look("deliveries");
+  await openFilters();
   await page.getByLabel("State").selectOption("Retrying");
   await page.getByRole("button", { name: "Show" }).click();
   await page.getByRole("table").getByRole("link").first().click();
@@ -275,8 +282,14 @@ test.each([
   await look("delivery");
   await page.getByRole("link", { name: "Cases", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Cases" }).waitFor();
+  const firstRow = await page.locator("tbody tr").first().boundingBox();
+  expect(firstRow!.y).toBeLessThan(page.viewportSize()!.height * 0.75);
   await look("cases");
+  await openFilters();
+  await look("cases-filters");
   await page.getByRole("link", { name: /^Unassigned/ }).click();
+  await page.locator(".filters > summary span", { hasText: "Unassigned" }).waitFor({ state: "attached" });
+  await look("cases-filtered");
   await page.getByRole("link", { name: "Field partners", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Field partners" }).waitFor();
   await look("field-partners");

@@ -1,4 +1,5 @@
 import { publicId, transaction } from "@collections/database";
+import { timeIn } from "@collections/local-time";
 import { createSignInLink } from "@collections/operators";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
@@ -59,10 +60,22 @@ describe("the page Today", () => {
 });
 
 describe("the page Search", () => {
-  test("finds a loan and names the command that shows it", async () => {
+  test("finds a loan and leads to its case", async () => {
     const { text } = await visitor.get(`/console/search?text=${encodeURIComponent(loan)}`);
     expect(text).toContain("1 result for");
-    expect(text).toContain(`pnpm collections case show ${code} ${loan}`);
+    expect(text).toContain(`href="/console/cases/${code}/${loan}"`);
+    expect(text).not.toContain("pnpm collections");
+  });
+
+  test("leads to a field partner and to the delivery of an event", async () => {
+    const { pool } = service.app.database;
+    const { rows } = await pool.query<{ id: string }>("select id from webhooks.delivery limit 1");
+    const eventId = publicId("evt", rows[0]!.id);
+    const byPath = { [`field-partners/${personId}`]: "Asha", [`deliveries/${eventId}`]: eventId };
+    for (const [path, searched] of Object.entries(byPath)) {
+      const { text } = await visitor.get(`/console/search?text=${searched}`);
+      expect(text).toContain(`<a href="/console/${path}">`);
+    }
   });
 
   test("masks the phone of a person", async () => {
@@ -142,6 +155,13 @@ describe("the page Cases", () => {
     const query = "status=x&dpd=toString&holder=x&after=x&text=%00";
     expect(await visitor.get(`/console/cases?lender=${code}&${query}`)).toMatchObject({ status: 200 });
   });
+
+  test("names the filters that are set, and can clear them", async () => {
+    const query = `lender=${code}&status=assigned&dpd=31+to+60&holder=${personId}&promise=2026-12-02`;
+    const { text } = await visitor.get(`/console/cases?${query}`);
+    expect(text).toMatch(/<summary>Filters: <span>.*promise due on 2026-12-02, assigned, 31 to 60 days past due, /);
+    expect(text).toContain(`<a href="/console/cases?lender=${code}">Clear the filters</a>`);
+  });
 });
 
 describe("the pages of field partners", () => {
@@ -219,11 +239,31 @@ describe("markup in names", () => {
 describe("the page Audit", () => {
   test("shows sign-ins, by act and by operator", async () => {
     const all = await visitor.get("/console/audit");
-    expect(all.text).toContain("<b>operator.signed_in</b>");
+    expect(all.text).toContain("<b>Signed in</b> <small>operator.signed_in</small>");
     const { text } = await visitor.get("/console/audit?act=operator.signed&by=Asha");
     expect(text).toContain("Asha, by Asha");
-    expect(text).not.toContain("<b>operator.link_created</b>");
+    expect(text).not.toContain("<small>operator.link_created</small>");
     expect((await visitor.get("/console/audit?by=Nobody")).text).toContain("No entry matches.");
+  });
+
+  test("shows acts in words and local times, with a link to the loan", async () => {
+    const lender = await aLender(service);
+    await lender.importCases([aRow("AUDIT-1")]);
+    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
+    await cli.json("case", "hold", lender.code, "AUDIT-1", "--reason", "Dispute");
+    const { entries } = (await cli.json("audit", "list", "--lender", lender.code)) as { entries: { at: string }[] };
+    const { text } = await visitor.get("/console/audit?act=case.hold");
+    expect(text).toContain("<b>Case put on hold</b> <small>case.hold</small>");
+    expect(text).toContain(timeIn("Asia/Kolkata", new Date(entries[0]!.at)));
+    expect(text).toContain(`<a href="/console/cases/${lender.code}/AUDIT-1">AUDIT-1</a> · Dispute`);
+    expect(text).toContain('<option value="case.hold" selected>Case put on hold</option>');
+    expect(text).not.toMatch(/\dT\d\d:\d\d/);
+  });
+
+  test("offers an act that it does not know as its code", async () => {
+    const { text } = await visitor.get("/console/audit?act=lender.u");
+    expect(text).toContain('<option value="lender.u" selected>lender.u…</option>');
+    expect(text).toContain("<summary>Filters: <span>lender.u</span></summary>");
   });
 
   test("leads to older entries", async () => {

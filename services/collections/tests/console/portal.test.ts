@@ -73,6 +73,7 @@ describe("the link of `lender portal-link`", () => {
     expect(await staff.post("/console/sign-in", { link })).toMatchObject({ status: 303 });
     const page = await staff.get(`/console/cases/${own.lender.code}/OWN-1`);
     expect(page.text).toContain(`Meena of ${own.lender.code}`);
+    expect(page.text).toContain("· Portal</title>");
     const odd = await own.lender.call("POST", "/api/v1/partner/portal-links", { name: "Me\u200dena" });
     expect(odd).toMatchObject({ status: 422, body: { errors: [{ code: "INVALID_TEXT", pointer: "/name" }] } });
   });

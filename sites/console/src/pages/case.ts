@@ -44,11 +44,11 @@ export function casePage(
               ? html`<p>Nothing has happened yet.</p>`
               : html`<ol class="timeline">
                   ${timeline.map(
-                    ({ at, what, details, eventId }) =>
+                    ({ at, what, details, code, eventId }) =>
                       html`<li>
                         <span class="at">${at}</span>
                         <b>${whatOf(home, what, eventId)}</b>
-                        <span>${details}</span>
+                        <span>${capitalized(details)} ${code === undefined ? "" : html`<small>${code}</small>`}</span>
                       </li>`,
                   )}
                 </ol>`

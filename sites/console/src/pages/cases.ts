@@ -1,6 +1,6 @@
 import type { ConsoleOperator } from "../access.ts";
 import { type Html, html } from "../html.ts";
-import { choices, lenderField, listTable, nextPage, queryText, textField } from "../list-parts.ts";
+import { choices, filters, lenderField, listTable, nextPage, queryText, several, textField } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath, personPath } from "../paths.ts";
 import type { CaseOrder, CasesPage, CasesSearch } from "../reads/cases.ts";
@@ -33,7 +33,7 @@ export function casesPage(
   search: CasesSearch,
   { page, operator }: { readonly page: CasesPage; readonly operator: ConsoleOperator },
 ): PageContent {
-  const { lenderCodes, lenderCode, statuses, dpds, counts, orders, order } = page;
+  const { lenderCodes, lenderCode, order } = page;
   const at = { home, path: "/cases" };
   const { after: _, ...kept } = { ...search, lender: lenderCode, order };
   return {
@@ -46,54 +46,88 @@ export function casesPage(
             </p>`
           : ""
       }
-      <form method="get" action="${home}/cases" class="choice">
-        ${lenderField(lenderCodes, lenderCode)} ${textField("Loan or name", search.text)}
-        <label for="promise">Promise due on</label>
-        <input id="promise" name="promise" type="date" value="${search.promise ?? ""}" />
-        ${(["status", "dpd", "holder", "order"] as const).map((name) =>
-          search[name] === undefined ? "" : html`<input type="hidden" name="${name}" value="${search[name]}" />`,
-        )}
-        <button type="submit" class="plain">Show</button>
-      </form>
-      ${choices(at, {
-        label: "Status",
-        chosen: search.status,
-        options: statuses.map((status) => [status, words(status)]),
-        counts: counts?.statuses,
-        queryOf: (status) => queryText({ ...kept, status }),
-      })}
-      ${choices(at, {
-        label: "Days past due",
-        chosen: search.dpd,
-        options: dpds.map((dpd) => [dpd, words(dpd)]),
-        counts: counts?.dpds,
-        queryOf: (dpd) => queryText({ ...kept, dpd }),
-      })}
-      ${choices(at, {
-        label: "Holder",
-        chosen: search.holder,
-        options: [["none", "Unassigned"], ...otherHolder(search.holder)],
-        counts: counts?.holders,
-        queryOf: (holder) => queryText({ ...kept, holder }),
-      })}
-      ${
-        orders.length === 0
-          ? ""
-          : choices(at, {
-              label: "Order",
-              all: "Oldest import",
-              chosen: order,
-              options: orders.map((one) => [one, ORDER_LABELS[one]]),
-              queryOf: (one) => queryText({ ...kept, order: one }),
-            })
-      }
+      ${filters(
+        at,
+        {
+          lender: several(lenderCodes, lenderCode),
+          set: filtersSet(search, page),
+          clear: queryText({ lender: lenderCode }),
+        },
+        filterFields(home, search, page),
+      )}
       ${lenderCode === undefined ? noLender(lenderCodes) : tableOf(home, page, { operator, kept })}
       ${page.next === null ? "" : nextPage(at, { ...kept, after: page.next }, page.isFull ? "Next page" : "Continue the search")}`,
   };
 }
 
-function otherHolder(holder: string | undefined): [string, string][] {
-  return holder === undefined || holder === "none" ? [] : [[holder, "One field partner"]];
+/** Returns the filters that restrict the page, in words. */
+function filtersSet({ status, dpd, holder, promise, text }: CasesSearch, page: CasesPage): (string | false)[] {
+  const { statuses, dpds, order } = page;
+  return [
+    text !== undefined && `“${text}”`,
+    promise !== undefined && `promise due on ${promise}`,
+    ...statuses.filter((one) => one === status).map((one) => words(one).toLowerCase()),
+    ...dpds.filter((one) => one === dpd).map((one) => `${one} days past due`),
+    ...holderOptions(holder, page)
+      .filter(([one]) => one === holder)
+      .map(([, label]) => label),
+    order !== undefined && ORDER_LABELS[order].toLowerCase(),
+  ];
+}
+
+function filterFields(home: string, search: CasesSearch, page: CasesPage): Html {
+  const { lenderCodes, lenderCode, statuses, dpds, counts, orders, order } = page;
+  const at = { home, path: "/cases" };
+  const { after: _, ...kept } = { ...search, lender: lenderCode, order };
+  return html`<form method="get" action="${home}/cases" class="choice">
+      ${lenderField(lenderCodes, lenderCode)} ${textField("Loan or name", search.text)}
+      <label for="promise">Promise due on</label>
+      <input id="promise" name="promise" type="date" value="${search.promise ?? ""}" />
+      ${(["status", "dpd", "holder", "order"] as const).map((name) =>
+        search[name] === undefined ? "" : html`<input type="hidden" name="${name}" value="${search[name]}" />`,
+      )}
+      <button type="submit" class="plain">Show</button>
+    </form>
+    ${choices(at, {
+      label: "Status",
+      chosen: search.status,
+      options: statuses.map((status) => [status, words(status)]),
+      counts: counts?.statuses,
+      queryOf: (status) => queryText({ ...kept, status }),
+    })}
+    ${choices(at, {
+      label: "Days past due",
+      chosen: search.dpd,
+      options: dpds.map((dpd) => [dpd, words(dpd)]),
+      counts: counts?.dpds,
+      queryOf: (dpd) => queryText({ ...kept, dpd }),
+    })}
+    ${choices(at, {
+      label: "Field partner",
+      chosen: search.holder,
+      options: holderOptions(search.holder, page),
+      counts: counts?.holders,
+      queryOf: (holder) => queryText({ ...kept, holder }),
+    })}
+    ${
+      orders.length === 0
+        ? ""
+        : choices(at, {
+            label: "Order",
+            all: "Oldest import",
+            chosen: order,
+            options: orders.map((one) => [one, ORDER_LABELS[one]]),
+            queryOf: (one) => queryText({ ...kept, order: one }),
+          })
+    }`;
+}
+
+/** Returns the choices of field partners: none, and the one who is chosen. */
+function holderOptions(holder: string | undefined, { cases }: CasesPage): [string, string][] {
+  const nobody: [string, string] = ["none", "Unassigned"];
+  if (holder === undefined || holder === "none") return [nobody];
+  const name = cases.find(({ fieldPartnerId }) => fieldPartnerId === holder)?.fieldPartnerName;
+  return [nobody, [holder, name ?? "One field partner"]];
 }
 
 function noLender(codes: readonly string[]): Html {

@@ -1,6 +1,6 @@
 import { type Html, html } from "../html.ts";
 import { listTable } from "../list-parts.ts";
-import { reconciliationPath } from "../paths.ts";
+import { casePath, reconciliationPath } from "../paths.ts";
 import type { ComparedPayments } from "../reads/uploads.ts";
 import { capitalized, countText, words } from "../words.ts";
 
@@ -13,8 +13,9 @@ export function comparedPayments(
   lenderCode: string,
   { title, sums, matched, counts, lists, advice, runId }: ComparedPayments,
 ): Html {
+  const found = counts.filter(([, count]) => count !== "0");
   return html`<h2>Differences</h2>
-    <p>${title}</p>
+    <p>${title} ${found.length === 0 ? "The file and the books agree." : ""}</p>
     ${listTable({
       label: "Sums",
       items: sums,
@@ -22,12 +23,12 @@ export function comparedPayments(
       columns: [
         { label: "Side", cell: ([side]) => capitalized(side) },
         { label: "Payments", isNumber: true, cell: ([, payments]) => payments },
-        { label: "Sum", isNumber: true, cell: ([, , sum]) => sum },
+        { label: "Sum", isNumber: true, cell: ([, , sum]) => sum || "–" },
       ],
     })}
     ${listTable({
       label: "Differences",
-      items: [["matched", matched, ""] as const, ...counts],
+      items: [["matched", matched, "Booked as in the file"] as const, ...found],
       none: "",
       columns: [
         { label: "List", cell: ([list]) => words(list) },
@@ -35,7 +36,7 @@ export function comparedPayments(
         { label: "Meaning", cell: ([, , meaning]) => capitalized(meaning) },
       ],
     })}
-    ${lists.map(listOf)}
+    ${lists.map((one) => listOf(home, lenderCode, one))}
     ${advice.map(
       ({ text, lines }) =>
         html`<p>${text}</p>
@@ -44,7 +45,11 @@ export function comparedPayments(
     <p class="about">Stored as <a href="${home}${reconciliationPath(lenderCode, runId)}">${runId}</a>.</p>`;
 }
 
-function listOf({ list, rows, lines, more }: ComparedPayments["lists"][number]): Html {
+function listOf(
+  home: string,
+  lenderCode: string,
+  { list, rows, lines, more }: ComparedPayments["lists"][number],
+): Html {
   return html`<h3>${words(list)}</h3>
     ${
       rows.length === 0
@@ -54,17 +59,23 @@ function listOf({ list, rows, lines, more }: ComparedPayments["lists"][number]):
             items: rows,
             none: "",
             columns: [
-              { label: "Loan", cell: ([, loan]) => loan },
-              { label: "Line", isNumber: true, cell: ([line]) => line },
+              { label: "Loan", cell: ([, loan]) => loanLink(home, lenderCode, loan) },
+              { label: "Line", isNumber: true, cell: ([line]) => line || "–" },
               { label: "Reference", cell: ([, , reference]) => reference },
-              { label: "File", isNumber: true, cell: ([, , , file]) => file },
-              { label: "Booked", isNumber: true, cell: ([, , , , booked]) => booked },
-              { label: "Reversed", isNumber: true, cell: ([, , , , , reversed]) => reversed },
-              { label: "Paid at", cell: ([, , , , , , paidAt]) => paidAt },
+              { label: "File", isNumber: true, cell: ([, , , file]) => file || "–" },
+              { label: "Booked", isNumber: true, cell: ([, , , , booked]) => booked || "–" },
+              { label: "Reversed", isNumber: true, cell: ([, , , , , reversed]) => reversed || "–" },
+              { label: "Paid at", cell: ([, , , , , , paidAt]) => paidAt || "–" },
             ],
           })
     }
     ${more > 0 ? html`<p class="about">And ${countText(more)} more.</p>` : ""}`;
+}
+
+/** Returns a loan as a link. The loan on which a payment is booked instead stands behind it. */
+function loanLink(home: string, lenderCode: string, text: string): Html {
+  const [, loan = text, rest = ""] = /^(.*?)( \(booked on .*\))?$/.exec(text) ?? [];
+  return html`<a href="${home}${casePath(lenderCode, loan)}">${loan}</a>${rest}`;
 }
 
 /** Returns lines as a list. */

@@ -1,6 +1,6 @@
 import type { DeliveriesPage, DeliverySearch } from "../desk.ts";
 import { type Html, html } from "../html.ts";
-import { listTable, nextPage } from "../list-parts.ts";
+import { filters, listTable, nextPage } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath, deliveryPath } from "../paths.ts";
 import { countText, words } from "../words.ts";
@@ -22,7 +22,7 @@ export function deliverySearchOf(query: URLSearchParams): DeliverySearch {
 
 /** Lists deliveries of events to lenders, newest first. */
 export function deliveriesPage(home: string, search: DeliverySearch, found: DeliveriesPage): PageContent {
-  const { lenderCodes, deliveries, next } = found;
+  const { lenderCodes, deliveries, timeZone, next } = found;
   const options = (values: readonly string[], chosen: string | undefined, all: string) => [
     html`<option value="">${all}</option>`,
     ...values.map((value) =>
@@ -34,31 +34,37 @@ export function deliveriesPage(home: string, search: DeliverySearch, found: Deli
   return {
     title: "Deliveries",
     main: html`<h1>Deliveries</h1>
-      <form method="get" action="${home}/deliveries" class="choice">
-        ${
-          lenderCodes.length < 2
-            ? ""
-            : html`<label for="lender">Lender</label>
-                <select id="lender" name="lender">
-                  <option value="">All</option>
-                  ${lenderCodes.map((code) =>
-                    code === search.lender ? html`<option selected>${code}</option>` : html`<option>${code}</option>`,
-                  )}
-                </select>`
-        }
-        <label for="state">State</label>
-        <select id="state" name="state">
-          ${options(STATES, search.state, "All")}
-        </select>
-        <button type="submit" class="plain">Show</button>
-      </form>
-      <p class="about">The newest first. Times are those of each lender's time zone.</p>
+      ${filters(
+        { home, path: "/deliveries" },
+        { set: [search.lender, search.state && words(search.state).toLowerCase()], clear: "" },
+        html`<form method="get" action="${home}/deliveries" class="choice">
+          ${
+            lenderCodes.length < 2
+              ? ""
+              : html`<label for="lender">Lender</label>
+                  <select id="lender" name="lender">
+                    <option value="">All</option>
+                    ${lenderCodes.map((code) =>
+                      code === search.lender ? html`<option selected>${code}</option>` : html`<option>${code}</option>`,
+                    )}
+                  </select>`
+          }
+          <label for="state">State</label>
+          <select id="state" name="state">
+            ${options(STATES, search.state, "All")}
+          </select>
+          <button type="submit" class="plain">Show</button>
+        </form>`,
+      )}
+      <p class="about">
+        The newest first. ${timeZone === null ? "Times are those of each lender's time zone." : `Times in ${timeZone}.`}
+      </p>
       ${deliveryTable(home, deliveries, { hasLender: lenderCodes.length > 1 })}
       ${next === null ? "" : nextPage({ home, path: "/deliveries" }, { ...search, before: next }, "Older deliveries")}`,
   };
 }
 
-/** Returns deliveries as a table. `hasLender`: whether a column names the lender, which leaves no room for the event's id. */
+/** Returns deliveries as a table. `hasLender`: whether a column names the lender. */
 export function deliveryTable(
   home: string,
   deliveries: readonly ListedDelivery[],
@@ -72,8 +78,7 @@ export function deliveryTable(
       {
         label: "Event",
         cell: ({ kind, eventId }) =>
-          html`<span class="short"><a href="${home}${deliveryPath(eventId)}">${kind}</a></span>
-            ${hasLender ? "" : html`<small>${eventId}</small>`}`,
+          html`<span class="short"><a href="${home}${deliveryPath(eventId)}">${kind}</a></span>`,
       },
       ...(hasLender ? [{ label: "Lender", isShort: true, cell: ({ lenderCode }: ListedDelivery) => lenderCode }] : []),
       {

@@ -4,7 +4,7 @@ import { type Html, html } from "../html.ts";
 import { factList } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { deliveryPath } from "../paths.ts";
-import { words } from "../words.ts";
+import { capitalized, words } from "../words.ts";
 import { messagePage } from "./message.ts";
 
 /** A delivery with its attempts, and the form that sends the event again. `hidden` is undefined if the reader may not. */
@@ -53,24 +53,22 @@ export function noDeliveryPage(): PageContent {
 }
 
 function replayForm(home: string, { eventId }: DeliveryView, hidden: Html, typed: Typed): Html {
-  const back = deliveryPath(eventId);
   return html`<h2>Send again</h2>
     ${actForm({
       ...typed,
       home,
-      path: `${back}/replay`,
+      path: `${deliveryPath(eventId)}/replay`,
       hidden,
       needsReason: true,
       reasonNote: "The event has the same id and content, and is marked as a replay. The audit keeps the reason.",
       button: "Send the event again",
-      back,
     })}`;
 }
 
 function attemptOf({ at, outcome, cause, remedy }: DeliveryView["attempts"][number]): Html {
   return html`<li>
     <span class="at">${at}</span>
-    <b>${outcome}</b>
+    <b>${capitalized(outcome)}</b>
     <span>${[cause, remedy].filter(Boolean).join(" ")}</span>
   </li>`;
 }

@@ -1,11 +1,13 @@
 import type { ConsoleOperator } from "../access.ts";
 import { type Html, html } from "../html.ts";
-import { choices, factList, listTable, nextPage, queryText, textField } from "../list-parts.ts";
+import { choices, factList, filters, listTable, nextPage, queryText, textField } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { personPath } from "../paths.ts";
 import type { Owed, PeoplePage, PeopleSearch, PersonView } from "../reads/field-partners.ts";
 import { amountsText, countText, words } from "../words.ts";
 import { messagePage } from "./message.ts";
+
+const STATES = ["active", "suspended"] as const;
 
 /** Reads the filters from a query. The desk ignores values that it does not know. */
 export function peopleSearchOf(query: URLSearchParams): PeopleSearch {
@@ -19,17 +21,24 @@ export function peoplePage(home: string, { text, state }: PeopleSearch, { people
   return {
     title: "Field partners",
     main: html`<h1>Field partners</h1>
-      <form method="get" action="${home}/field-partners" class="choice">
-        ${textField("Name or end of the phone", text)}
-        ${state === undefined ? "" : html`<input type="hidden" name="state" value="${state}" />`}
-        <button type="submit" class="plain">Show</button>
-      </form>
-      ${choices(at, {
-        label: "State",
-        chosen: state,
-        options: ["active", "suspended"].map((one) => [one, words(one)]),
-        queryOf: (one) => queryText({ text, state: one }),
-      })}
+      ${filters(
+        at,
+        {
+          set: [text !== undefined && `“${text}”`, STATES.find((one) => one === state)],
+          clear: "",
+        },
+        html`<form method="get" action="${home}/field-partners" class="choice">
+            ${textField("Name or end of the phone", text)}
+            ${state === undefined ? "" : html`<input type="hidden" name="state" value="${state}" />`}
+            <button type="submit" class="plain">Show</button>
+          </form>
+          ${choices(at, {
+            label: "State",
+            chosen: state,
+            options: STATES.map((one) => [one, words(one)]),
+            queryOf: (one) => queryText({ text, state: one }),
+          })}`,
+      )}
       ${listTable({
         label: "Field partners",
         items: people,
@@ -73,10 +82,7 @@ export function personPage(home: string, person: PersonView, operator: ConsoleOp
           <h2>Field partner</h2>
           ${factList([
             ["Phone", person.phone],
-            [
-              "Open cases",
-              html`<a href="${home}/cases?${queryText({ holder: fieldPartnerId })}">${countText(person.openCases)}</a>`,
-            ],
+            ["Open cases", countText(person.openCases)],
             ["Open promises", countText(person.openPromises)],
             ["Last visit", person.lastVisit ?? "None"],
             ["To pay out", owedText(person.owed)],
@@ -92,8 +98,8 @@ export function personPage(home: string, person: PersonView, operator: ConsoleOp
               columns: [
                 {
                   label: "Lender",
-                  cell: ({ lenderCode }) =>
-                    html`<a href="${home}/cases?${queryText({ lender: lenderCode, holder: fieldPartnerId })}"
+                  cell: ({ lenderCode, status }) =>
+                    html`<a href="${home}/cases?${queryText({ lender: lenderCode, holder: fieldPartnerId, status })}"
                       >${lenderCode}</a
                     >`,
                 },

@@ -28,6 +28,7 @@ export function needsSessionPage(home: string, provider: ProviderAccess | undefi
         creates it:
       </p>
       <pre>pnpm collections operator link --name "Your name"</pre>
+      <p>The staff of a lender gets a link from the lender's back office or from the operator.</p>
       <p>
         The link is valid for five minutes and works once. If you came from another site and are signed in, open this
         page again from the address bar.

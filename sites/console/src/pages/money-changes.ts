@@ -112,6 +112,7 @@ export function paymentPage(
     title: "Payment",
     section: "Money",
     main: html`<h1>Payment ${reference}</h1>
+      <p class="about">Times in ${payment.timeZone}.</p>
       ${done ? html`<p class="done" role="status">The payment is ${done === "move" ? "moved" : "reversed"}.</p>` : ""}
       ${isLeft ? "" : problemLine(refused?.problem)}
       <section class="panel">

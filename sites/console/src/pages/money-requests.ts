@@ -3,7 +3,7 @@ import { factList, listTable } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { reconciliationPath } from "../paths.ts";
 import type { BookingOrder, MoneyOrder, MoneyRequest, MoneyRequestView } from "../reads/money-changes.ts";
-import { utcText, words } from "../words.ts";
+import { words } from "../words.ts";
 import { backPath, CHANGE_TITLES } from "./money-changes.ts";
 
 const REQUESTS = "/money/requests";
@@ -26,9 +26,10 @@ export function requestsPage(home: string, requests: readonly MoneyRequest[]): P
                 >${titleOf(order)}: ${order.kind === "booking" ? order.fileName : order.reference}</a
               >`,
           },
+          { label: "About", cell: ({ order }) => subjectOf(order)[0]![1] },
           { label: "Asked for by", cell: ({ requestedBy }) => requestedBy },
-          { label: "Asked for at", isShort: true, cell: ({ requestedAt }) => utcText(requestedAt) },
-          { label: "Expires at", isShort: true, cell: ({ expiresAt }) => utcText(expiresAt) },
+          { label: "Asked for at", isShort: true, cell: ({ requestedAt }) => requestedAt },
+          { label: "Expires at", isShort: true, cell: ({ expiresAt }) => expiresAt },
         ],
       })}`,
   };
@@ -57,8 +58,8 @@ export function requestPage(
         ["State", words(state)],
         ...subjectOf(order),
         ["Asked for by", requestedBy],
-        ["Asked for at", utcText(requestedAt)],
-        ...(decidedBy === null ? [["Expires at", utcText(expiresAt)] as const] : [["Decided by", decidedBy] as const]),
+        ["Asked for at", requestedAt],
+        ...(decidedBy === null ? [["Expires at", expiresAt] as const] : [["Decided by", decidedBy] as const]),
       ])}
       ${rehearsal?.kind === "possible" ? factList(rehearsal.facts) : ""}
       ${rehearsal?.kind === "refused" && problem === undefined ? html`<p class="problem">${rehearsal.detail}</p>` : ""}

@@ -20,6 +20,7 @@ export function moneyPage(home: string, page: MoneyPage, operator: ConsoleOperat
   return {
     title: "Money",
     main: html`<h1>Money</h1>
+      ${mayChange ? html`<p class="acts"><a href="${home}/money/requests">Changes that wait for a second person</a></p>` : ""}
       <section class="panel">
         <h2>Payouts due</h2>
         ${listTable({
@@ -54,7 +55,6 @@ export function moneyPage(home: string, page: MoneyPage, operator: ConsoleOperat
           ? html`<section class="panel">
               <h2>Reverse or move a payment</h2>
               ${findPaymentForm(home, page.lenderCodes)}
-              <p><a href="${home}/money/requests">Changes that wait for a second person</a></p>
             </section>`
           : ""
       }`,

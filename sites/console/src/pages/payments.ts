@@ -1,6 +1,6 @@
 import type { ConsoleOperator } from "../access.ts";
 import { type Html, html } from "../html.ts";
-import { choices, type Column, lenderField, listTable, nextPage, queryText } from "../list-parts.ts";
+import { choices, type Column, filters, lenderField, listTable, nextPage, queryText, several } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath } from "../paths.ts";
 import { paymentPath } from "./money-changes.ts";
@@ -41,13 +41,21 @@ export function paymentsPage(
   return {
     title: "Payments",
     main: html`<h1>Payments</h1>
-      <form method="get" action="${home}/payments" class="choice">
-        ${lenderField(lenderCodes, lenderCode)}
-        <label for="until">Recorded until</label>
-        <input id="until" name="until" type="date" value="${until ?? ""}" />
-        ${isReversals ? html`<input type="hidden" name="kind" value="reversals" />` : ""}
-        <button type="submit" class="plain">Show</button>
-      </form>
+      ${filters(
+        at,
+        {
+          lender: several(lenderCodes, lenderCode),
+          set: [until !== undefined && `recorded until ${until}`],
+          clear: queryText({ lender: lenderCode, kind: isReversals ? kind : undefined }),
+        },
+        html`<form method="get" action="${home}/payments" class="choice">
+          ${lenderField(lenderCodes, lenderCode)}
+          <label for="until">Recorded until</label>
+          <input id="until" name="until" type="date" value="${until ?? ""}" />
+          ${isReversals ? html`<input type="hidden" name="kind" value="reversals" />` : ""}
+          <button type="submit" class="plain">Show</button>
+        </form>`,
+      )}
       ${choices(at, {
         label: "List",
         all: "Payments",

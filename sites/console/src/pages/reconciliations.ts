@@ -1,5 +1,5 @@
 import { type Html, html } from "../html.ts";
-import { choices, factList, lenderField, listTable, nextPage, queryText } from "../list-parts.ts";
+import { choices, factList, lenderForm, listTable, nextPage, queryText } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath, reconciliationPath } from "../paths.ts";
 import type {
@@ -37,10 +37,7 @@ export function reconciliationsPage(home: string, page: ReconciliationsPage): Pa
   return {
     title: SECTION,
     main: html`<h1>Reconciliations</h1>
-      <form method="get" action="${home}/reconciliations" class="choice">
-        ${lenderField(lenderCodes, lender)}
-        <button type="submit" class="plain">Show</button>
-      </form>
+      ${lenderForm({ home, path: "/reconciliations" }, lenderCodes, lender)}
       ${listTable({
         label: "Reconciliations",
         items: reconciliations,
@@ -55,7 +52,7 @@ export function reconciliationsPage(home: string, page: ReconciliationsPage): Pa
               html`<a href="${home}${reconciliationPath(lender!, runId)}">${from}</a> <small>${runId}</small>`,
           },
           { label: "To", isShort: true, cell: ({ to }) => to },
-          { label: "By", cell: ({ requestedBy }) => requestedBy },
+          { label: "By", cell: ({ requestedBy }) => capitalized(requestedBy) },
           { label: "File", cell: ({ fileName }) => fileName ?? "–" },
           { label: "Matched", isNumber: true, cell: ({ matched }) => countText(matched) },
           { label: "Differences", isNumber: true, cell: ({ differences }) => countText(differences) },

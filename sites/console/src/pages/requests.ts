@@ -1,5 +1,5 @@
 import { type Html, html } from "../html.ts";
-import { choices, lenderField, listTable, nextPage, queryText } from "../list-parts.ts";
+import { choices, filters, lenderField, listTable, nextPage, queryText, several } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import type { RequestsPage, RequestsSearch } from "../reads/requests.ts";
 import { countText } from "../words.ts";
@@ -22,19 +22,27 @@ export function requestsPage(home: string, { path }: RequestsSearch, page: Reque
     title: "Requests",
     section: "Connection",
     main: html`<h1>Requests</h1>
-      <form method="get" action="${home}/requests" class="choice">
-        ${lenderField(lenderCodes, lenderCode)}
-        <label for="path">Path contains</label>
-        <input id="path" name="path" type="search" maxlength="200" autocomplete="off" value="${path ?? ""}" />
-        ${result === undefined ? "" : html`<input type="hidden" name="result" value="${result}" />`}
-        <button type="submit" class="plain">Show</button>
-      </form>
-      ${choices(at, {
-        label: "Result",
-        chosen: result,
-        options: [["failed", "Failed"]],
-        queryOf: (one) => queryText({ ...kept, result: one }),
-      })}
+      ${filters(
+        at,
+        {
+          lender: several(lenderCodes, lenderCode),
+          set: [path !== undefined && `“${path}”`, result],
+          clear: queryText({ lender: lenderCode }),
+        },
+        html`<form method="get" action="${home}/requests" class="choice">
+            ${lenderField(lenderCodes, lenderCode)}
+            <label for="path">Path contains</label>
+            <input id="path" name="path" type="search" maxlength="200" autocomplete="off" value="${path ?? ""}" />
+            ${result === undefined ? "" : html`<input type="hidden" name="result" value="${result}" />`}
+            <button type="submit" class="plain">Show</button>
+          </form>
+          ${choices(at, {
+            label: "Result",
+            chosen: result,
+            options: [["failed", "Failed"]],
+            queryOf: (one) => queryText({ ...kept, result: one }),
+          })}`,
+      )}
       ${lenderCode === undefined ? html`<p role="status" class="empty">There is no such lender.</p>` : listOf(home, page, timeZone)}
       ${next === null ? "" : nextPage(at, { ...kept, result, before: next }, isFull ? "Earlier" : "Continue the search")}`,
   };

@@ -1,7 +1,7 @@
 import type { Finding } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import type { PageContent } from "../page.ts";
-import { personPath } from "../paths.ts";
+import { casePath, deliveryPath, personPath, reconciliationPath } from "../paths.ts";
 import { words } from "../words.ts";
 
 /** A searched text, and what it names. `findings` is undefined for a text that cannot be searched. */
@@ -53,18 +53,21 @@ function results(home: string, { text, findings }: Searched): Html {
     </ul>`;
 }
 
-function result(home: string, { kind, lenderCode, id, sourceLoanNumber, state, label, next }: Finding): Html {
-  const title = label === "" ? (sourceLoanNumber ?? id) : label;
-  const facts: readonly (readonly [string, string | null])[] = [
+function result(home: string, found: Finding): Html {
+  const { kind, lenderCode, id, sourceLoanNumber: loan, state, label } = found;
+  const path = pathOf(found);
+  const title = label === "" ? (loan ?? id) : label;
+  const ofLoan = lenderCode !== null && loan !== null ? casePath(lenderCode, loan) : undefined;
+  // The loan is a link of its own only if the title leads to another page.
+  const loanText = ofLoan === undefined || ofLoan === path ? loan : html`<a href="${home}${ofLoan}">${loan}</a>`;
+  const facts: readonly (readonly [string, Html | string | null])[] = [
     ["Lender", lenderCode],
-    ["Loan", sourceLoanNumber],
+    ["Loan", loanText],
     ["Id", id],
   ];
   return html`<li>
     <p class="kind">${words(kind)} <span class="state">${words(state)}</span></p>
-    <h2>
-      ${lenderCode !== null && sourceLoanNumber !== null ? html`<a href="${home}/cases/${encodeURIComponent(lenderCode)}/${encodeURIComponent(sourceLoanNumber)}">${title}</a>` : title}
-    </h2>
+    <h2>${path === undefined ? title : html`<a href="${home}${path}">${title}</a>`}</h2>
     <dl>
       ${facts.flatMap(([name, value]) =>
         value === null
@@ -78,8 +81,16 @@ function result(home: string, { kind, lenderCode, id, sourceLoanNumber, state, l
       )}
     </dl>
     ${kind === "field_partner" ? personLinks(home, id) : ""}
-    ${next === null ? "" : html`<p class="next">More: <code>${next}</code></p>`}
   </li>`;
+}
+
+/** Returns the path of the page that shows more of a finding: its own page, or that of its loan. */
+function pathOf({ kind, lenderCode, id, sourceLoanNumber }: Finding): string | undefined {
+  if (kind === "field_partner") return personPath(id);
+  if (kind === "event") return deliveryPath(id);
+  if (lenderCode === null) return undefined;
+  if (kind === "reconciliation") return reconciliationPath(lenderCode, id);
+  return sourceLoanNumber === null ? undefined : casePath(lenderCode, sourceLoanNumber);
 }
 
 function personLinks(home: string, id: string): Html {

@@ -14,12 +14,12 @@ export function systemPage(home: string, { versions, report }: SystemPage): Page
       ${
         report
           ? html`<p class="about">
-                As <code>doctor</code> found it at ${utcText(report.at)}. If this is more than a minute ago, open the
-                page again in a few seconds for a new report.
+                Checked at ${utcText(report.at)}. If this is more than a minute ago, open the page again in a few
+                seconds for a new report.
               </p>
               <section class="panel">
                 <h2>Problems</h2>
-                ${problemList(report)}
+                ${problemList(home, report)}
               </section>
               <section class="panel">
                 <h2>Events</h2>
@@ -34,7 +34,7 @@ export function systemPage(home: string, { versions, report }: SystemPage): Page
   };
 }
 
-function problemList({ problems, isComplete }: Report): Html {
+function problemList(home: string, { problems, isComplete }: Report): Html {
   const note = isComplete ? "" : html`<p class="about">A node does not answer, so nothing else was checked.</p>`;
   if (problems.length === 0) return html`<p role="status" class="empty">No faults and no warnings.</p>`;
   return html`${note}
@@ -43,7 +43,8 @@ function problemList({ problems, isComplete }: Report): Html {
         ({ severity, code, lenderCode, detail, remedy }) =>
           html`<li class="${severity}">
             <h3>
-              <span class="state">${words(severity)}</span> ${[words(code), lenderCode].filter(Boolean).join(", ")}
+              <span class="state">${words(severity)}</span> ${words(code)}
+              ${lenderCode === null ? "" : html`<a href="${home}/lenders/${encodeURIComponent(lenderCode)}">${lenderCode}</a>`}
             </h3>
             <p>${detail}</p>
             <p>${remedy}</p>

@@ -5,7 +5,7 @@ import { factList, listTable } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { missingPath, uploadPath, withQuery } from "../paths.ts";
 import type { UploadView } from "../reads/uploads.ts";
-import { countText, words } from "../words.ts";
+import { capitalized, countText, words } from "../words.ts";
 import { messagePage } from "./message.ts";
 import { linesOf, comparedPayments } from "./compared-payments.ts";
 import { optionFields } from "./uploads.ts";
@@ -132,7 +132,7 @@ function checkForm(
   return html`<form method="post" action="${home}${uploadPath(view, "check")}" class="check upload">
     ${hidden} ${problem === undefined ? "" : html`<p class="problem" role="alert">${problem}</p>`}
     <input type="hidden" name="version" value="${view.version}" />
-    ${optionFields(view.kind, view.options, { encodings: view.encodings, isOpen })}
+    ${optionFields(view, view.options, isOpen)}
     <p class="buttons"><button type="submit" class="plain">Check the file again</button></p>
   </form>`;
 }
@@ -162,8 +162,8 @@ function fileOf({ file, notes = [] }: UploadView): Html {
               { label: "Column", cell: ([column]) => column },
               { label: "From", isNumber: true, cell: ([, from]) => from },
               { label: "To", isNumber: true, cell: ([, , to]) => to },
-              { label: "Sum", isNumber: true, cell: ([, , , sum]) => sum },
-              { label: "Read with", cell: ([, , , , readWith]) => readWith },
+              { label: "Sum", isNumber: true, cell: ([, , , sum]) => sum || "–" },
+              { label: "Read with", cell: ([, , , , readWith]) => capitalized(readWith) || "–" },
             ],
           })
     }

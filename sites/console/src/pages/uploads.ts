@@ -26,7 +26,7 @@ const ABOUT: Readonly<Record<UploadKind, string>> = {
 
 /** The form that uploads a file, and the uploads of a lender. */
 export function uploadsPage(home: string, page: UploadsPage, { hidden, typed = {}, problem }: SentUpload): PageContent {
-  const { lenderCodes, lenderCode, timeZone, kind, mostBytes, encodings } = page;
+  const { lenderCodes, lenderCode, timeZone, kind, mostBytes } = page;
   const lender = lenderCode === undefined ? {} : { lender: lenderCode };
   return {
     title: "Import",
@@ -43,7 +43,7 @@ export function uploadsPage(home: string, page: UploadsPage, { hidden, typed = {
       </div>
       <p class="about">
         A CSV file in any encoding, or an Excel workbook (.xlsx), of at most
-        ${String(Math.round(mostBytes / 1_048_576))} MiB. ${ABOUT[kind]} For a larger file, use the command or the API.
+        ${String(Math.round(mostBytes / 1_048_576))} MiB. ${ABOUT[kind]} For a larger file, use the API.
       </p>
       ${lenderCode === undefined ? html`<p role="status" class="empty">There is no such lender.</p>` : ""}
       <form method="post" action="${home}/uploads" enctype="multipart/form-data" class="act upload">
@@ -52,7 +52,7 @@ export function uploadsPage(home: string, page: UploadsPage, { hidden, typed = {
         <div class="choice">${lenderField(lenderCodes, lenderCode)}</div>
         <label for="${FILE_FIELD}">File</label>
         <input id="${FILE_FIELD}" name="${FILE_FIELD}" type="file" accept=".csv,.txt,.tsv,.xlsx,text/csv" required />
-        ${optionFields(kind, typed, { encodings })}
+        ${optionFields(page, typed)}
         <p class="buttons"><button type="submit">Upload and check</button></p>
       </form>
       <h2>Uploads of the last hours</h2>
@@ -78,47 +78,58 @@ function uploadsTable(home: string, { lenderCode, uploads }: UploadsPage, timeZo
   });
 }
 
-/** Returns the fields of the options that the command has, with their names in the command. */
-export function optionFields(
-  kind: UploadKind,
-  typed: TypedOptions,
-  { encodings, isOpen = false }: { readonly encodings: readonly string[]; readonly isOpen?: boolean },
-): Html {
+/** What the fields of the options need. */
+type OptionsOf = Pick<UploadsPage, "kind" | "encodings" | "labels">;
+
+/** Returns the fields of the options that the command has. */
+export function optionFields(of: OptionsOf, typed: TypedOptions, isOpen = false): Html {
   const { day: _, ...others } = typed;
   const open = isOpen || Object.values(others).some((text) => text !== undefined && text !== "");
-  return html`${kind === "payments" ? dayField(typed) : ""}
+  const choice = (name: string, values: readonly (readonly [value: string, label: string])[]) =>
+    choiceField(of, typed, { name, values });
+  return html`${of.kind === "payments" ? dayField(of, typed) : ""}
     <details ${open ? html`open` : html``}>
       <summary>Options for reading the file</summary>
       <div>
-        <p class="about">Leave them empty unless the check asks for one of them. It names them as the command does.</p>
-        ${kind === "payments" ? paymentFields(typed) : caseFields(typed)}
-        <label for="map">Columns, one a line: Column=field, or Column=- to ignore one <code>--map</code></label>
-        <textarea id="map" name="map" rows="3" maxlength="2000">${typed["map"] ?? ""}</textarea>
-        ${choiceField(typed, { name: "dateOrder", option: "--date-order", label: "Order of day and month", values: ["dmy", "mdy"] })}
-        ${choiceField(typed, { name: "decimal", option: "--decimal", label: "Sign before decimals", values: ["point", "comma"] })}
-        ${choiceField(typed, { name: "encoding", option: "--encoding", label: "Encoding", values: encodings })}
-        ${textField(typed, { name: "separator", option: "--separator", label: "Character between cells, or the word tab" })}
-        ${textField(typed, { name: "headerLine", option: "--header-line", label: "Line with the names of the columns" })}
-        ${textField(typed, { name: "sheet", option: "--sheet", label: "Sheet of the workbook, by name or number" })}
+        <p class="about">Leave them empty unless the check asks for one of them.</p>
+        ${of.kind === "payments" ? paymentFields(of, typed) : caseFields(of, typed)}
+        <label for="map">${of.labels["map"]}</label>
+        <textarea id="map" name="map" rows="3" maxlength="2000" aria-describedby="map-note">
+${typed["map"] ?? ""}</textarea>
+        <p id="map-note" class="about">One a line: Column=field, or Column=- to ignore a column.</p>
+        ${choice("dateOrder", [
+          ["dmy", "Day first (dmy)"],
+          ["mdy", "Month first (mdy)"],
+        ])}
+        ${choice("decimal", [
+          ["point", "Point"],
+          ["comma", "Comma"],
+        ])}
+        ${choice(
+          "encoding",
+          of.encodings.map((one) => [one, one]),
+        )}
+        ${textField(of, typed, { name: "separator", note: "One character, or the word tab." })}
+        ${textField(of, typed, { name: "headerLine", note: "The number of the line with the names of the columns." })}
+        ${textField(of, typed, { name: "sheet", note: "Its name or number." })}
       </div>
     </details>`;
 }
 
-function dayField(typed: TypedOptions): Html {
-  return html`<label for="day">Day of the payments, in the lender's time zone <code>--day</code></label>
+function dayField({ labels }: OptionsOf, typed: TypedOptions): Html {
+  return html`<label for="day">${labels["day"]}, in the lender's time zone</label>
     <input id="day" name="day" type="date" required value="${typed["day"] ?? ""}" />`;
 }
 
-function paymentFields(typed: TypedOptions): Html {
-  return html`${textField(typed, { name: "paidTime", option: "--paid-time", label: "Time of payments that have only a date: 12:00" })}
-  ${textField(typed, { name: "parts", option: "--parts", label: "Lines that are parts of one payment, with commas between them" })}`;
+function paymentFields(of: OptionsOf, typed: TypedOptions): Html {
+  return html`${textField(of, typed, { name: "paidTime", note: "Such as 12:00, in the lender's local time." })}
+  ${textField(of, typed, { name: "parts", note: "A line of each payment whose lines are its parts, with commas between them." })}`;
 }
 
-function caseFields(typed: TypedOptions): Html {
-  return html`${textField(typed, {
+function caseFields(of: OptionsOf, typed: TypedOptions): Html {
+  return html`${textField(of, typed, {
       name: "asOf",
-      option: "--as-of",
-      label: "Moment of the balances, in the lender's local time: 2026-11-20 18:00",
+      note: "The balances include payments up to then. In the lender's local time, such as 2026-11-20 18:00.",
     })}
     <label class="option">
       <input
@@ -127,31 +138,39 @@ function caseFields(typed: TypedOptions): Html {
         value="on"
         ${typed["allowSimilarLoans"] === undefined ? html`` : html`checked`}
       />
-      Create loans whose numbers differ from open loans only in leading zeros <code>--allow-similar-loans</code>
+      ${of.labels["allowSimilarLoans"]}
     </label>`;
 }
 
-interface OptionField {
-  readonly name: string;
-  /** The option of the command. */
-  readonly option: string;
-  readonly label: string;
-}
-
-function textField(typed: TypedOptions, { name, option, label }: OptionField): Html {
-  return html`<label for="${name}">${label} <code>${option}</code></label>
-    <input id="${name}" name="${name}" maxlength="200" autocomplete="off" value="${typed[name] ?? ""}" />`;
+function textField(
+  { labels }: OptionsOf,
+  typed: TypedOptions,
+  { name, note }: { readonly name: string; readonly note: string },
+): Html {
+  return html`<label for="${name}">${labels[name]}</label>
+    <input
+      id="${name}"
+      name="${name}"
+      maxlength="200"
+      autocomplete="off"
+      aria-describedby="${name}-note"
+      value="${typed[name] ?? ""}"
+    />
+    <p id="${name}-note" class="about">${note}</p>`;
 }
 
 function choiceField(
+  { labels }: OptionsOf,
   typed: TypedOptions,
-  { name, option, label, values }: OptionField & { readonly values: readonly string[] },
+  { name, values }: { readonly name: string; readonly values: readonly (readonly [value: string, label: string])[] },
 ): Html {
-  return html`<label for="${name}">${label} <code>${option}</code></label>
+  return html`<label for="${name}">${labels[name]}</label>
     <select id="${name}" name="${name}">
       <option value="">As the file shows</option>
-      ${values.map((value) =>
-        value === typed[name] ? html`<option selected>${value}</option>` : html`<option>${value}</option>`,
+      ${values.map(([value, label]) =>
+        value === typed[name]
+          ? html`<option value="${value}" selected>${label}</option>`
+          : html`<option value="${value}">${label}</option>`,
       )}
     </select>`;
 }

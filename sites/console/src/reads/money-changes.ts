@@ -78,7 +78,7 @@ export type MoneyRehearsal =
   | { readonly kind: "not_found" }
   | { readonly kind: "refused"; readonly detail: string };
 
-/** A change that waits for a second operator, or was decided. Times are ISO 8601 in UTC. */
+/** A change that waits for a second operator, or was decided. Times are local times of the lender, or UTC, with the time zone. */
 export interface MoneyRequest {
   readonly requestId: string;
   readonly order: MoneyOrder | BookingOrder;

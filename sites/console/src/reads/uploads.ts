@@ -6,6 +6,9 @@ export type UploadKind = (typeof UPLOAD_KINDS)[number];
 /** The options of a file, as they were typed. */
 export type TypedOptions = Readonly<Record<string, string | undefined>>;
 
+/** The label of the field of each option, by the name of the field. Messages about a file name these labels. */
+export type FieldLabels = Readonly<Record<string, string>>;
+
 /** A lender's uploads, and what the form needs. */
 export interface UploadsPage {
   /** The codes of all lenders, sorted. */
@@ -18,6 +21,7 @@ export interface UploadsPage {
   readonly mostBytes: number;
   /** The encodings to choose from. */
   readonly encodings: readonly string[];
+  readonly labels: FieldLabels;
   /** The newest first. */
   readonly uploads: readonly {
     readonly uploadId: string;
@@ -55,6 +59,7 @@ export interface UploadView extends UploadName {
   readonly rows: number | null;
   readonly options: TypedOptions;
   readonly encodings: readonly string[];
+  readonly labels: FieldLabels;
   /** Why the file cannot be applied, in one or more lines. */
   readonly problem?: string;
   /** How the file is read. */

@@ -20,6 +20,8 @@ import {
 import { ENCODINGS } from "../../table-file/file-text.ts";
 import type { Acting, DeskOutcome } from "../acts.ts";
 import { actorText } from "../actor-text.ts";
+import { FIELD_LABELS, inFieldWords } from "../words/field-words.ts";
+import { withLocalTimes } from "../words/local-times.ts";
 import { readClockMoment } from "./clock-moment.ts";
 import type { FileWords } from "./file-words.ts";
 import type { ImportWords } from "./import-words.ts";
@@ -80,6 +82,7 @@ export async function uploadsOfChosen(
     timeZone: chosen?.timeZone,
     mostBytes: MAX_UPLOAD_BYTES,
     encodings: ENCODINGS,
+    labels: FIELD_LABELS,
     uploads: uploads.map(({ id, fileName, state, uploadedBy, createdAt }) => ({
       uploadId: id,
       fileName,
@@ -115,7 +118,8 @@ export async function uploadFromDesk(acting: UploadActing, name: UploadName) {
     rows: upload.rows,
     options: upload.options,
     encodings: ENCODINGS,
-    ...outcome,
+    labels: FIELD_LABELS,
+    ...onPage(outcome, lender.timeZone),
     ...(compared && { missing: compared.missing }),
   };
 }
@@ -257,7 +261,45 @@ function problemOf(kind: UploadKind, options: TypedOptions, { timeZone }: Lender
     kind === "payments"
       ? readComparisonOptions(options)
       : readImportOptions(options, (text) => readClockMoment(text)?.(timeZone));
-  return "problem" in read ? read.problem : undefined;
+  return "problem" in read ? inFieldWords(read.problem) : undefined;
+}
+
+/**
+ * Returns an outcome with the fields of the forms instead of the options of the commands, and with local times. Sentences
+ * quote cells of the file and calls of the API, so their times stay as they are.
+ */
+function onPage(outcome: UploadOutcome, timeZone: string): UploadOutcome {
+  const { problem, file, notes, changes, reconciliation } = outcome;
+  const texts = (sentences: readonly string[]) => sentences.map(inFieldWords);
+  const local = (line: string) => withLocalTimes(line, timeZone);
+  return {
+    ...(problem !== undefined && { problem: inFieldWords(problem) }),
+    ...(file && { file: { ...file, ignored: texts(file.ignored), notices: texts(file.notices) } }),
+    ...(notes && { notes: texts(notes) }),
+    ...(changes && {
+      changes: {
+        ...changes,
+        changed: changes.changed.map(({ kind, lines }) => ({ kind, lines: lines.map(local) })),
+        rejected: texts(changes.rejected),
+        leftOut: texts(changes.leftOut),
+      },
+    }),
+    ...(reconciliation && {
+      reconciliation: {
+        ...reconciliation,
+        title: local(reconciliation.title).replace(/:$/, "."),
+        lists: reconciliation.lists.map(({ rows, lines, ...list }) => ({
+          ...list,
+          rows: rows.map(
+            ([line, loan, reference, inFile, booked, reversed, paidAt]) =>
+              [line, loan, reference, inFile, booked, reversed, local(paidAt)] as const,
+          ),
+          lines: texts(lines),
+        })),
+        advice: reconciliation.advice.map((one) => ({ text: inFieldWords(one.text), lines: texts(one.lines) })),
+      },
+    }),
+  };
 }
 
 function outcomeOf(vault: Vault, { outcome }: Upload, key: UploadKey): UploadOutcome {

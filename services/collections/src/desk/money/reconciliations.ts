@@ -10,9 +10,11 @@ import { parsePublicId, publicId } from "@collections/database";
 import type { EntityManager } from "@collections/entities";
 import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
+import { actorText } from "../actor-text.ts";
 import { amountText } from "../amount-text.ts";
 import { chosenLender } from "../chosen-lender.ts";
 import { DIFFERENCE_WORDS } from "../files/difference-words.ts";
+import { inFieldWords } from "../words/field-words.ts";
 import { shownRun } from "./shown-run.ts";
 
 const PAGE_SIZE = 50;
@@ -38,7 +40,7 @@ export async function pageOfReconciliations(
         runId: shown.runId,
         from: timeIn(lender.timeZone, run.windowFrom),
         to: timeIn(lender.timeZone, run.windowTo),
-        requestedBy: shown.requestedBy,
+        requestedBy: actorText(shown.requestedBy),
         fileName: shown.fileName,
         matched,
         differences: Object.values(lists).reduce((sum, count) => sum + count, 0),
@@ -87,7 +89,7 @@ export async function reconciliationPage(em: EntityManager, given: readonly Lend
       ["from", timeIn(lender.timeZone, run.windowFrom)],
       ["to", timeIn(lender.timeZone, run.windowTo)],
       ["started", timeIn(lender.timeZone, run.startedAt)],
-      ["by", run.requestedBy],
+      ["by", actorText(run.requestedBy)],
       ["file", run.fileName ?? "None"],
       ["payments of the file", sums(totals.yours).join(" + ") || "0"],
       ["booked payments", sums(totals.ours).join(" + ") || "0"],
@@ -116,7 +118,7 @@ function shownDifference({ timeZone }: Lender, list: DifferenceList, difference:
       ...(bookedLoan !== null && bookedLoan !== loan ? [`Booked on the loan ${bookedLoan}.`] : []),
       ...(bookedReference !== null && bookedReference !== reference ? [`Booked as ${bookedReference}.`] : []),
       ...(isReversed ? [`Reversed: ${amountText(reversedMinor, bookedCurrency!)}.`] : []),
-      ...faults.map(({ detail }) => detail),
+      ...faults.map(({ detail }) => inFieldWords(detail)),
     ].join(" "),
   };
 }

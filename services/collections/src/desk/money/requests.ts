@@ -1,5 +1,5 @@
-import { parsePublicId, publicId, transaction } from "@collections/database";
-import type { Tx } from "@collections/entities";
+import { parsePublicId, publicId, transaction, type Tx } from "@collections/database";
+import { timeIn } from "@collections/local-time";
 import {
   decideSecondPersonRequest,
   isSameOperator,
@@ -65,8 +65,16 @@ function rehearse(
 }
 
 /** Returns the requests that wait for a second person. */
-export async function waitingRequests({ em, operator }: MoneyDesk) {
-  return (await waitingSecondPersonRequests(em(), new Date())).map((one) => shownRequest(one, operator));
+export async function waitingRequests(desk: MoneyDesk) {
+  const waiting = await waitingSecondPersonRequests(desk.em(), new Date());
+  if (waiting.length === 0) return [];
+  const timeZones = await timeZonesOf(desk);
+  return waiting.map((one) => shownRequest(one, desk, timeZones));
+}
+
+/** Returns the time zones of the lenders by code. */
+async function timeZonesOf({ lenders }: MoneyDesk): Promise<ReadonlyMap<string, string>> {
+  return new Map((await lenders()).map(({ code, timeZone }) => [code, timeZone]));
 }
 
 /** Returns a request, with the effects that its change would have now if it waits. Undefined for an unknown id. */
@@ -74,7 +82,7 @@ export async function requestNamed(desk: MoneyDesk, given: string) {
   const id = parsePublicId("req", given);
   const found = id === undefined ? undefined : await secondPersonRequest(desk.em(), id);
   if (!found) return undefined;
-  const shown = shownRequest(found, desk.operator);
+  const shown = shownRequest(found, desk, await timeZonesOf(desk));
   return { ...shown, rehearsal: shown.state === "waiting" ? await rehearse(desk, shown.order) : undefined };
 }
 
@@ -123,14 +131,18 @@ class RequestEnded extends Error {
   override readonly name = "RequestEnded";
 }
 
-function shownRequest(request: SecondPersonRequest, operator: string) {
+/** Returns a request. A payout may concern several lenders, so its times are in UTC. */
+function shownRequest(request: SecondPersonRequest, { operator }: MoneyDesk, timeZones: ReadonlyMap<string, string>) {
   const { id, change, requestedBy, requestedAt, expiresAt, decidedBy } = request;
+  const order = change as unknown as MoneyOrder | BookingOrder;
+  const timeZone = (order.kind === "payout" ? undefined : timeZones.get(order.lenderCode)) ?? "UTC";
+  const local = (at: Date) => `${timeIn(timeZone, at)} ${timeZone}`;
   return {
     requestId: publicId("req", id),
-    order: change as unknown as MoneyOrder | BookingOrder,
+    order,
     requestedBy,
-    requestedAt: requestedAt.toISOString(),
-    expiresAt: expiresAt.toISOString(),
+    requestedAt: local(requestedAt),
+    expiresAt: local(expiresAt),
     decidedBy,
     state: stateOf(request),
     isOwn: isSameOperator(requestedBy, operator),

@@ -1,5 +1,5 @@
 import { type Html, html } from "../../html.ts";
-import { factList, healthMark, lenderField, listTable, queryText } from "../../list-parts.ts";
+import { factList, healthMark, lenderForm, listTable, queryText } from "../../list-parts.ts";
 import type { PageContent } from "../../page.ts";
 import { connectionForm, keyPath } from "../../paths.ts";
 import type { ConnectionPage } from "../../reads/connection.ts";
@@ -25,17 +25,10 @@ export function connectionPage(
     title: "Connection",
     main: html`<div class="head">
         <h1>Connection</h1>
-        ${lenderCodes.length < 2 ? "" : lenderChoice(home, lenderCodes, connection?.lenderCode)}
+        ${lenderForm({ home, path: "/connection" }, lenderCodes, connection?.lenderCode)}
       </div>
       ${connection ? partsOf(home, connection, parts) : html`<p>${lenderCodes.length === 0 ? "There is no lender yet." : "There is no such lender."}</p>`}`,
   };
-}
-
-function lenderChoice(home: string, codes: readonly string[], chosen: string | undefined): Html {
-  return html`<form method="get" action="${home}/connection" class="choice">
-    ${lenderField(codes, chosen)}
-    <button type="submit" class="plain">Show</button>
-  </form>`;
 }
 
 function partsOf(home: string, connection: Connection, { hidden, done, problem }: ConnectionParts): Html {
