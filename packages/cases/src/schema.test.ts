@@ -6,7 +6,7 @@ import { CASE_STATUSES, CLOSE_REASONS } from "./case/case-status.ts";
 import { exampleCase } from "../tests/example-case.ts";
 import { lockCurrent, lockFree, lockImported } from "./case/lock-cases.ts";
 import { INDEXES } from "./list/counted-indexes.ts";
-import { selectOfText, selectPromisedByDay, SOURCES } from "./list/search-cases.ts";
+import { selectOfText, selectOfTextAndMore, selectPromisedByDay, SOURCES } from "./list/search-cases.ts";
 import { selectCounts } from "./visit/day-counts.ts";
 import { selectHistory } from "./visit/loan-history.ts";
 import { PROMISE_STATES } from "./visit/promise-to-pay.ts";
@@ -72,10 +72,10 @@ test.each([
     { ...count, finds },
     { ...select, finds },
   ]),
-  {
-    ...selectOfText,
+  ...[selectOfText, selectOfTextAndMore].map((select) => ({
+    ...select,
     finds: /collection_case_pkey(.|\n)*One-Time Filter.*InitPlan(.|\n)*case_of_folded_name(.|\n)*case_of_loan_end/,
-  },
+  })),
   {
     ...selectPromisedByDay,
     finds:

@@ -12,7 +12,7 @@ const MOST_FOUND = 20_000;
 /** The same for a last visit, if the search also names a field partner, a postal code or a branch, which have an index. */
 const MOST_VISITED = 1_000;
 /** The same for the first letters of a name, because each name is then compared. */
-const MOST_NAMED = 2_000;
+export const MOST_NAMED = 2_000;
 
 /** The statement that reads the cases of a search by an index, with its values from the parameter $17 on. */
 interface CountedIndex {
@@ -113,8 +113,8 @@ export const INDEXES = {
     read: (most) => idsOfBands("$9", "$10", isVisitedBefore("$13"), most),
   }),
   words: countedIndex("words", {
-    counted: () => idsOfText("$4", "$5", "all"),
-    read: () => idsOfText("$14", "$15", "distinct"),
+    counted: () => idsOfText("$4", "$5"),
+    read: () => `select distinct t.case_id from (${idsOfText("$14", "$15")}) t`,
   }),
 } as const;
 
@@ -158,14 +158,16 @@ function idsOfBands(from: string, to: string, condition: string, most: string): 
 
 /**
  * Returns the SQL that selects the ids of the cases whose names have the first letters of all words, or whose loan numbers
- * end with the text. PostgreSQL plans a sub-query with MATERIALIZED for all its rows, so that it uses the index. It reads
- * only as many rows as the LIMIT around it takes.
+ * end with the text. An id may be selected twice. `after` is a row with the `id` after which the cases are. PostgreSQL plans a
+ * sub-query with MATERIALIZED for all its rows, so that it uses the index. It reads only as many rows as the LIMIT around it
+ * takes. It compares a CTE without parallel workers, which would take longer to start than the few rows to read.
  */
-function idsOfText(text: string, words: string, duplicates: "all" | "distinct"): string {
-  const isNext = "(p.id > $2) is true";
-  return `with named as materialized (select p.id from ${namedLike(words)} and ${isNext}),
+export function idsOfText(text: string, words: string, { after = "unnest(array[$2]::uuid[])" } = {}): string {
+  const isNext = "(p.id > any (select l.id from place l)) is true";
+  return `with place as materialized (select a.id from ${after} a (id)),
+    named as materialized (select p.id from ${namedLike(words)} and ${isNext}),
     numbered as materialized (select p.id from ${endsWith(text)} and ${isNext})
-    select n.id as case_id from named n union ${duplicates} select n.id from numbered n`;
+    select n.id as case_id from named n union all select n.id from numbered n`;
 }
 
 function hasDpd(from: string, to: string): string {

@@ -1,7 +1,7 @@
 import { query, readSnapshot, statement } from "@collections/database";
 import type { EntityManager } from "@collections/entities";
 import { type CaseSearch, filterOf, hasTextAndMore } from "./case-search.ts";
-import { fewestOf } from "./counted-indexes.ts";
+import { fewestOf, idsOfText, MOST_NAMED } from "./counted-indexes.ts";
 import {
   endsWith,
   type FoundCase,
@@ -70,10 +70,10 @@ export async function searchCases(
 
 /**
  * Lets PostgreSQL remember each case with the letters of a common name: 15 MB for a million cases. With the default of 4 MB, it
- * remembers only blocks of cases, and computes the letters of each case in them again, which takes many seconds. A search by
- * a text alone reads few names by their letters.
+ * remembers only blocks of cases, and computes the letters of each case in them again, which takes many seconds.
  */
-const raiseMemory = statement("cases.search-memory", "select set_config('work_mem', '64MB', true)");
+const RAISE_MEMORY = "set_config('work_mem', '64MB', true)";
+const raiseMemory = statement("cases.search-memory", `select ${RAISE_MEMORY}`);
 
 /** The maximum number of groups, and of bands in groups, whose cases a search merges in the order of ids. */
 const MOST_GROUPS = 4;
@@ -89,8 +89,7 @@ const LIMITED = `limit (select ${MOST_READ})`;
 // every case, so they have no index either: see counted-indexes.ts. With an index on a changed column, an update writes all indexes
 // of the case: on a million cases 430 to 740 µs and 17 to 34 KB of WAL, instead of 80 to 115 µs and 1 to 5 KB. $3 is the
 // key of the source, as text.
-const OF_LENDER = `from cases.collection_case p
-  where p.lender_id = $1 and p.id > $2 and $3::text is null order by p.id`;
+const OF_LENDER = ofLenderAfter("$2");
 
 const UNASSIGNED = `from cases.collection_case p
   where p.lender_id = $1 and p.is_current and p.assigned_field_partner_id is null and p.id > $2 and $3::text is null
@@ -150,10 +149,10 @@ function sourceOfStates(name: string, from: string, most: number): Source {
 
 const idsOfCases = (from: string) => rowsOf(`select p.id as case_id ${from} ${LIMITED}`);
 
-const LENDER_ROWS = `select p.*, p.id as place ${OF_LENDER} ${LIMITED}`;
+const rowsOfLender = (from: string, limit = LIMITED) => `select p.*, p.id as place ${from} ${limit}`;
 
 export const SOURCES = {
-  lender: sourceFrom("cases.search-of-lender", OF_LENDER, LENDER_ROWS),
+  lender: sourceFrom("cases.search-of-lender", OF_LENDER, rowsOfLender(OF_LENDER)),
   holder: sourceFrom("cases.search-of-holder", OF_HOLDER, idsOfCases(OF_HOLDER)),
   unassigned: sourceFrom("cases.search-unassigned", UNASSIGNED, `select p.*, p.id as place ${UNASSIGNED} ${LIMITED}`),
   groups: sourceOfStates("cases.search-of-groups", OF_GROUPS, MOST_READ),
@@ -162,50 +161,111 @@ export const SOURCES = {
   postalCode: sourceFrom("cases.search-of-postal-code", OF_POSTAL_CODE, idsOfCases(OF_POSTAL_CODE)),
 } as const;
 
-/** The id of the last row that `first_rows` has read. */
-const LAST_READ = "(select l.id from last_read l)";
+/** The id of the last row that the query with this name has read. */
+const endOf = (name: string) => `(select e.id from ${name} e)`;
+const LAST_READ = endOf("last_read");
 
-export const selectPromisedByDay = searchAll("cases.search-promised-by-day", PROMISED, {
-  id: "p.case_id",
-  rows: `${rowsOf(`select p.case_id, p.due_on ${PROMISED} ${LIMITED}`)}
-    where s.due_on >= $11::date and s.due_on <= $12::date`,
-  rest: rowsOf(`select p.case_id from cases.promise p
-    where p.lender_id = $1 and p.state = 'open' and p.due_on >= $11::date and p.due_on <= $12::date
-      and (p.case_id > ${LAST_READ}) is true and $3::text is null
-    order by p.case_id`),
-});
-export const selectOfText = searchAll("cases.search-of-text", OF_LENDER, {
-  id: "p.id",
-  rows: LENDER_ROWS,
-  // The other filters are compared before each name, which takes longer.
-  rest: rowsOf(`select p.id as case_id from ${namedLike("$15")}
+export const selectPromisedByDay = statement(
+  "cases.search-promised-by-day",
+  `with ${searchAll(PROMISED, {
+    id: "p.case_id",
+    rows: `${rowsOf(`select p.case_id, p.due_on ${PROMISED} ${LIMITED}`)}
+      where s.due_on >= $11::date and s.due_on <= $12::date`,
+    rest: rowsOf(`select p.case_id from cases.promise p
+      where p.lender_id = $1 and p.state = 'open' and p.due_on >= $11::date and p.due_on <= $12::date
+        and (p.case_id > ${LAST_READ}) is true and $3::text is null
+      order by p.case_id`),
+  })}`,
+);
+
+// The other filters are compared before each name, which takes longer.
+const REST_OF_TEXT = rowsOf(`select p.id as case_id from ${namedLike("$15")}
       and (p.id > ${LAST_READ}) is true and $3::text is null and ${hasColumns("p")} and ${hasName("p")}
     union
-    select p.id from ${endsWith("$14")} and (p.id > ${LAST_READ}) is true`),
-});
+    select p.id from ${endsWith("$14")} and (p.id > ${LAST_READ}) is true`);
+
+export const selectOfTextAndMore = statement(
+  "cases.search-of-text-and-more",
+  `with ${searchAll(OF_LENDER, { id: "p.id", rows: rowsOfLender(OF_LENDER), rest: REST_OF_TEXT })}`,
+);
+
+/** The number of cases in which a search for a text alone looks for a common name, before it reads an index. */
+const MOST_READ_AT_ONCE = 1_000;
+const OF_LENDER_LATER = ofLenderAfter(endOf("begin_end"));
+const WANTED = "$4::bigint - (select count(*) from begin_rows)";
+
+// Reads in four parts: the first cases in the order of ids, where a common name fills the page; then at most MOST_NAMED
+// cases by the indexes, which are all cases of a rare name or of the end of a loan number; otherwise the next cases in
+// the order of ids, and all other cases by the indexes. PostgreSQL reads the setting of the memory when it begins to read an
+// index, so `begin_end` raises it without another query.
+export const selectOfText = statement(
+  "cases.search-of-text",
+  `with begin_rows as materialized (
+     ${searchIn(rowsOfLender(OF_LENDER, `limit (select ${MOST_READ_AT_ONCE})`))}
+   ),
+   begin_end as materialized (
+     select b.id from (${lastOf(OF_LENDER, "p.id", MOST_READ_AT_ONCE)}) b where ${RAISE_MEMORY} is not null
+   ),
+   few as materialized (
+     select t.case_id from (${idsOfText("$14", "$15", { after: "begin_end" })}) t
+     where ${WANTED} > 0 and (select count(*) from begin_end) > 0
+     limit (select ${MOST_NAMED} + 1)
+   ),
+   few_rows as materialized (
+     ${searchIn(rowsOf("select distinct f.case_id from few f order by f.case_id"), {
+       onlyIf: `(select count(*) from few) <= ${MOST_NAMED}`,
+       limit: WANTED,
+     })}
+   ),
+   ${searchAll(OF_LENDER_LATER, {
+     id: "p.id",
+     rows: rowsOfLender(OF_LENDER_LATER),
+     rest: REST_OF_TEXT,
+     onlyIf: `(select count(*) from few) > ${MOST_NAMED}`,
+     wanted: WANTED,
+   })}
+   union all
+   select * from begin_rows
+   union all
+   select * from few_rows`,
+);
+
+/** Returns the SQL that reads the cases of a lender after an id in the order of ids. */
+function ofLenderAfter(id: string): string {
+  return `from cases.collection_case p
+  where p.lender_id = $1 and p.id > ${id} and $3::text is null order by p.id`;
+}
 
 /**
- * Creates the statement of a search that ends at the end of the list. It reads the first rows in the order of ids. If few of
+ * Returns the SQL of a search that ends at the end of the list. It reads the first rows in the order of ids. If few of
  * them match, `rest` finds the other rows by an index that is not in this order, so it reads all matching rows. IS TRUE in
  * `rest` keeps PostgreSQL from using an index on the ids. The condition on the counts has no column, so PostgreSQL checks
  * it before it reads a row of the rest.
  */
 function searchAll(
-  name: string,
   from: string,
-  { id, rows, rest }: { readonly id: string; readonly rows: string; readonly rest: string },
-) {
-  return statement(
-    name,
-    `with first_rows as materialized (${searchIn(rows)}),
-     last_read as materialized (${lastOf(from, id)})
+  {
+    id,
+    rows,
+    rest,
+    onlyIf = "true",
+    wanted = "$4::bigint",
+  }: {
+    readonly id: string;
+    readonly rows: string;
+    readonly rest: string;
+    readonly onlyIf?: string;
+    readonly wanted?: string;
+  },
+): string {
+  return `first_rows as materialized (${searchIn(rows, { onlyIf, limit: wanted })}),
+     last_read as materialized (select l.id from (${lastOf(from, id)}) l where ${onlyIf})
      select f.* from first_rows f
      union all
      select * from (${searchIn(rest, {
-       onlyIf: `(select count(*) from first_rows) < $4::bigint and (select count(*) from last_read) > 0`,
-       limit: `greatest($4::bigint - (select count(*) from first_rows), 0)`,
-     })}) r`,
-  );
+       onlyIf: `(select count(*) from first_rows) < ${wanted} and (select count(*) from last_read) > 0`,
+       limit: `greatest(${wanted} - (select count(*) from first_rows), 0)`,
+     })}) r`;
 }
 
 /** A search that reads a source step by step. */
@@ -230,7 +290,7 @@ function sourceOf(search: CaseSearch): StepSearch | WholeSearch {
   if (postalCode !== undefined) return { source: SOURCES.postalCode, key: postalCode };
   if (branchCode !== undefined) return { source: SOURCES.branch, key: branchCode };
   if (promiseDue) return { all: selectPromisedByDay };
-  if (text !== undefined) return { all: selectOfText };
+  if (text !== undefined) return { all: hasTextAndMore(search) ? selectOfTextAndMore : selectOfText };
   const groups = groupsOf(search);
   const bands = dpd === undefined ? [] : bandsOf(dpd).flatMap((band) => groups.map((group) => `${group}/${band}`));
   if (bands.length > 0 && bands.length <= MOST_BANDS) return { source: SOURCES.bands, key: arrayOf(bands) };

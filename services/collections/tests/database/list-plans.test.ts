@@ -72,6 +72,9 @@ const REVERSALS = "payment_reversal";
 /** The maximum number of rows of LENDER that match a search. */
 const MOST_FOUND = 200;
 
+/** The maximum number of cases that a search for a text reads in the order of ids before it reads the indexes. */
+const MOST_READ_OF_TEXT = 1_000;
+
 /** A time that is after the last visit of few cases. */
 const LONG_AGO = "2026-01-01T00:00:00Z";
 const HOLDER = newId();
@@ -79,6 +82,8 @@ const HOLDER = newId();
 interface RareSearch {
   readonly title: string;
   readonly name: string;
+  /** The statement of a search with another filter, if it is not `name`. */
+  readonly nameWithMore?: string;
   readonly key?: string;
   readonly rare: Searched;
   /** The values from $17 on. */
@@ -114,12 +119,14 @@ const RARE: readonly RareSearch[] = [
   {
     title: "cases of a name",
     name: "cases.search-of-text",
+    nameWithMore: "cases.search-of-text-and-more",
     rare: { text: "zarathustra" },
     index: "case_of_folded_name",
   },
   {
     title: "cases with the end of a loan number",
     name: "cases.search-of-text",
+    nameWithMore: "cases.search-of-text-and-more",
     rare: { text: "99997" },
     index: "case_of_loan_end",
   },
@@ -155,16 +162,16 @@ const RARE: readonly RareSearch[] = [
 
 /**
  * Searches by each rare filter and by each pair of them: a name, the values from $3 on, and the index that must find the rows. A search for
- * a text first reads MOST_READ rows in the order of ids.
+ * a text first reads some rows in the order of ids.
  */
 const SEARCHES: readonly [title: string, name: string, values: readonly unknown[], index: string][] = [
   ...RARE.map(({ title, name, key = null, rare, more = [], index }) => {
     return [title, name, [key, ...search(rare), ...more], index] as [string, string, unknown[], string];
   }),
-  ...RARE.flatMap(({ title, name, key = null, rare, more = [], index }) =>
+  ...RARE.flatMap(({ title, name, nameWithMore = name, key = null, rare, more = [], index }) =>
     RARE.filter((other) => !Object.keys(other.rare).some((filter) => filter in rare)).map((other) => {
       const both = search({ ...rare, ...other.rare });
-      return [`${title} that are ${other.title}`, name, [key, ...both, ...more], index] as [
+      return [`${title} that are ${other.title}`, nameWithMore, [key, ...both, ...more], index] as [
         string,
         string,
         unknown[],
@@ -264,6 +271,14 @@ describe.each(PLANS)("with this kind of plan: %s", (plan) => {
       expect(scans.find((scan) => scan.index === index && scan.rows > 0)).toBeDefined();
     },
   );
+});
+
+test.each(PLANS)("a rare text is found after 1,000 cases with this kind of plan: %s", (plan) => {
+  const ofText = SEARCHES.filter(([, name]) => name === "cases.search-of-text");
+  expect(ofText).toHaveLength(2);
+  for (const [title] of ofText) {
+    expect(scansOf(plan, title).filter(({ rows }) => rows > MOST_READ_OF_TEXT)).toEqual([]);
+  }
 });
 
 test.each(PLANS)("similar loans are found by an index with this kind of plan: %s", (plan) => {
