@@ -1,4 +1,4 @@
-import { startChild } from "../load/child.ts";
+import { type Child, startChild } from "../load/child.ts";
 import type { PackagesPlan } from "../plan.ts";
 import type { BenchServer } from "../server/bench-server.ts";
 import { type IsolationFigures, measureIsolation } from "../webhooks/isolation.ts";
@@ -68,7 +68,7 @@ async function measureCommits({ plan, server, onProgress }: EventBench, callback
 
 async function measureDeliveries(
   { plan, server, onProgress }: EventBench,
-  receiver: ReturnType<typeof startChild>,
+  receiver: Child,
   callbacks: Callbacks,
 ): Promise<Omit<EventReport, "commits">> {
   const databaseUrls = [await server.createDatabase("our_deliveries"), await server.createDatabase("naive_deliveries")];
