@@ -11,7 +11,7 @@ import { growthLines, growthText } from "./growth/growth-report.ts";
 import { type ImportFigures, measureImports } from "./imports/imports.ts";
 import { COMMISSION_PERCENT, type Loans } from "./load/payment.ts";
 import { headingLines, headingText, measureFirstHeading } from "./page/first-heading.ts";
-import { measurePackages } from "./packages/packages.ts";
+import { measurePackages, type PackagesReport } from "./packages/packages.ts";
 import { packagesLines, packagesText } from "./packages/packages-report.ts";
 import { measureProcesses } from "./processes/processes.ts";
 import { processesLines, processesText } from "./processes/processes-report.ts";
@@ -107,8 +107,8 @@ export const subjects: readonly Subject[] = [
     name: "packages",
     about:
       "the packages for ledgers and webhooks, compared with tables by hand, pg-boss, standardwebhooks, and pgledger if given; 5 minutes",
-    measure: ({ plan, server, pgledger, onProgress }) =>
-      measurePackages({ plan: plan.packages, server, pgledger, onProgress }),
+    measure: ({ plan, begun, ...bench }) =>
+      measurePackages({ ...bench, plan: plan.packages, begun: begun as Partial<PackagesReport> | undefined }),
     text: (plan, report) => packagesText(plan.packages, report),
     lines: (plan, report) => packagesLines(plan.packages, report),
   }),

@@ -18,13 +18,18 @@ export interface PackagesBench {
   /** The file `pgledger.sql` of a checkout of pgledger. If undefined, pgledger is left out. */
   readonly pgledger: string | undefined;
   readonly onProgress: (message: string) => void;
+  /** The finished parts of an interrupted run. */
+  readonly begun: Partial<PackagesReport> | undefined;
+  readonly keep: (begun: Partial<PackagesReport>) => void;
 }
 
-/** Measures the ledgers, then events, then signatures. */
+/** Measures the ledgers, then events, then signatures. With `begun`, skips what the interrupted run has measured. */
 export async function measurePackages(bench: PackagesBench): Promise<PackagesReport> {
-  const { plan, onProgress } = bench;
-  const ledgers = await measureLedgers(bench);
-  const events = await measureEvents(bench);
+  const { plan, onProgress, begun, keep } = bench;
+  const ledgers = begun?.ledgers ?? (await measureLedgers(bench));
+  keep({ ledgers });
+  const events = begun?.events ?? (await measureEvents(bench));
+  keep({ ledgers, events });
   onProgress("signatures");
   return { ledgers, events, signatures: await measureSignatures({ rounds: plan.rounds, roundMs: plan.roundMs / 4 }) };
 }
