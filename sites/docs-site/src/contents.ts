@@ -90,7 +90,11 @@ const ALL_CHAPTERS: readonly Chapter[] = [
   },
   {
     title: "Packages",
-    pages: [{ path: "/docs/examples", title: "Examples", file: "../examples/README.md" }, ...packagePages()],
+    pages: [
+      { path: "/docs/examples", title: "Examples", file: "../examples/README.md" },
+      { path: "/docs/comparison", title: "Comparison", file: "comparison.md" },
+      ...packagePages(),
+    ],
   },
 ];
 

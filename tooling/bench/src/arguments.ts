@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { missingForPgledger } from "./packages/pgledger-files.ts";
 import type { Subject } from "./subject.ts";
 
 /** The options of the command line. */
@@ -18,6 +19,8 @@ export interface Options {
    * alternately, one round each.
    */
   readonly beside: string | undefined;
+  /** The file `pgledger.sql` of a checkout of pgledger, which the subject `packages` then measures too. */
+  readonly pgledger: string | undefined;
 }
 
 /** The command line is invalid; the message says why. */
@@ -31,6 +34,7 @@ const OPTIONS = {
   resume: { type: "boolean" },
   table: { type: "boolean" },
   beside: { type: "string" },
+  pgledger: { type: "string" },
   help: { type: "boolean" },
 } as const;
 
@@ -41,14 +45,28 @@ export function readArguments(args: readonly string[], subjects: readonly Subjec
   const unknown = positionals.find((name) => !subjects.some((subject) => subject.name === name));
   if (unknown !== undefined) throw new UsageError(`There is no subject named ${unknown}. See --help.`);
   const named = subjects.filter(({ name }) => positionals.includes(name));
+  const measured = named.length > 0 ? named : subjects.filter(({ isLong }) => !isLong || values.table);
+  if (values.pgledger !== undefined) checkPgledger(values.pgledger, measured);
   return {
-    subjects: named.length > 0 ? named : subjects.filter(({ isLong }) => !isLong || values.table),
+    subjects: measured,
     isQuick: values.quick ?? false,
     json: values.json ?? false,
     resume: values.resume ?? false,
     showsOnly: values.table ?? false,
     beside: values.beside,
+    pgledger: values.pgledger,
   };
+}
+
+function checkPgledger(file: string, measured: readonly Subject[]): void {
+  if (!measured.some(({ name }) => name === "packages")) {
+    throw new UsageError("--pgledger is for the subject packages, which is not among the named subjects.");
+  }
+  const missing = missingForPgledger(file);
+  if (missing === undefined) return;
+  throw new UsageError(
+    `--pgledger: ${missing}; expected the file pgledger.sql in a checkout of https://github.com/pgr0ss/pgledger.`,
+  );
 }
 
 function parsed(args: string[]) {
@@ -80,6 +98,9 @@ SQL statement per payment, a plain handler or pg-boss. Temporary databases are u
 that has the extension citus, and a superuser whose password each node accepts.
 
   --beside <url>   measure a second server in turn with the first, and print the ratio of the first to the second
+
+  --pgledger <file>   let packages also measure pgledger: its file pgledger.sql, in a checkout of
+                      https://github.com/pgr0ss/pgledger
 
 The results of each finished subject are kept in .data/bench/, as JSON. Progress goes to stderr. Exit codes: 0 everything
 was measured, even if it misses an aim; 1 something could not be measured; 2 the command line is invalid.

@@ -10,6 +10,7 @@ export interface Plan {
   readonly schema: SchemaPlan;
   readonly start: StartPlan;
   readonly page: HeadingPlan;
+  readonly packages: PackagesPlan;
   readonly growth: GrowthPlan;
 }
 
@@ -39,6 +40,24 @@ export interface StartPlan {
 
 export interface HeadingPlan {
   readonly rounds: number;
+}
+
+export interface PackagesPlan {
+  readonly rounds: number;
+  /** The numbers of clients that act at the same time. Each number gives one row of the report. */
+  readonly clients: readonly number[];
+  readonly roundMs: number;
+  readonly warmUpMs: number;
+  /** The number of wallets, and of purses. */
+  readonly accounts: number;
+  /** The number of transfers of the busy account, whose balance is read. */
+  readonly busyTransfers: number;
+  /** The number of events of a backlog. */
+  readonly events: number;
+  /** The rounds in which single events are timed, the number of these events, and the backlog of a slow endpoint. */
+  readonly latencyRounds: number;
+  readonly streamEvents: number;
+  readonly slowBacklog: number;
 }
 
 export interface GrowthPlan {
@@ -193,6 +212,18 @@ export const FULL_PLAN: Plan = {
   schema: { rounds: 5, payments: 5_000, warmUpPayments: 500 },
   start: { rounds: 7, clients: 32, loadMs: 60_000 },
   page: { rounds: 7 },
+  packages: {
+    rounds: 3,
+    clients: [1, 8],
+    roundMs: 1_000,
+    warmUpMs: 1_000,
+    accounts: 1_000,
+    busyTransfers: 20_000,
+    events: 1_000,
+    latencyRounds: 2,
+    streamEvents: 40,
+    slowBacklog: 200,
+  },
   growth: {
     rounds: 7,
     clients: 32,
@@ -240,6 +271,18 @@ export const QUICK_PLAN: Plan = {
   schema: { rounds: 1, payments: 1_000, warmUpPayments: 100 },
   start: { rounds: 2, clients: 32, loadMs: 3_000 },
   page: { rounds: 1 },
+  packages: {
+    rounds: 2,
+    clients: [8],
+    roundMs: 400,
+    warmUpMs: 300,
+    accounts: 200,
+    busyTransfers: 5_000,
+    events: 800,
+    latencyRounds: 1,
+    streamEvents: 20,
+    slowBacklog: 200,
+  },
   growth: {
     rounds: 3,
     clients: 32,

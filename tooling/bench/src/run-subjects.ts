@@ -49,7 +49,7 @@ async function measure(subject: Subject, options: Options, file: string, log: Lo
     const keep = (report: unknown) => {
       writeResults(file, { subjects: {}, ...before, machine, plan, begun: { ...before?.begun, [name]: report } });
     };
-    const report = await subject.measure({ plan, server, onProgress, begun, keep });
+    const report = await subject.measure({ plan, server, onProgress, pgledger: options.pgledger, begun, keep });
     const seconds = Math.round((performance.now() - started.ms) / 1_000);
     const result = { at: started.at, seconds, loadBefore: started.load, report };
     const { [name]: _, ...stillBegun } = before?.begun ?? {};

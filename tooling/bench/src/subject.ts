@@ -8,6 +8,8 @@ export interface Bench {
   /** A PostgreSQL for this subject alone. */
   readonly server: BenchServer;
   readonly onProgress: (message: string) => void;
+  /** The file of --pgledger; undefined without it. */
+  readonly pgledger: string | undefined;
   /** With --resume: the partial report of the interrupted run. Otherwise undefined. */
   readonly begun: unknown;
   /** Stores the partial report of a long measurement for --resume. */

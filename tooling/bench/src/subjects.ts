@@ -11,6 +11,8 @@ import { growthLines, growthText } from "./growth/growth-report.ts";
 import { type ImportFigures, measureImports } from "./imports/imports.ts";
 import { COMMISSION_PERCENT, type Loans } from "./load/payment.ts";
 import { headingLines, headingText, measureFirstHeading } from "./page/first-heading.ts";
+import { measurePackages, type PackagesReport } from "./packages/packages.ts";
+import { packagesLines, packagesText } from "./packages/packages-report.ts";
 import { measureProcesses } from "./processes/processes.ts";
 import { processesLines, processesText } from "./processes/processes-report.ts";
 import { reconciliationLines, reconciliationText } from "./reconciliations/reconciliation-report.ts";
@@ -100,6 +102,15 @@ export const subjects: readonly Subject[] = [
     measure: ({ plan, server, onProgress }) => measureFirstHeading({ plan: plan.page, server, onProgress }),
     text: (plan, report) => headingText(plan.page, report),
     lines: (plan, report) => headingLines(plan.page, report),
+  }),
+  subject({
+    name: "packages",
+    about:
+      "the packages for ledgers and webhooks, compared with tables by hand, pg-boss, standardwebhooks, and pgledger if given; 5 minutes",
+    measure: ({ plan, begun, ...bench }) =>
+      measurePackages({ ...bench, plan: plan.packages, begun: begun as Partial<PackagesReport> | undefined }),
+    text: (plan, report) => packagesText(plan.packages, report),
+    lines: (plan, report) => packagesLines(plan.packages, report),
   }),
   subject({
     name: "growth",

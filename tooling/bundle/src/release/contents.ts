@@ -24,7 +24,7 @@ const PATTERNS = [
   "{LICENSE,README.md}",
   ".changeset/*.md",
   "deploy/**/*",
-  "docs/{interface,operations,cluster,glossary}.md",
+  "docs/{interface,operations,cluster,glossary,comparison}.md",
   "docs/{lenders,field-app}/**/*",
   "examples/README.md",
   "packages/*/README.md",
