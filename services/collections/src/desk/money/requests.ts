@@ -1,4 +1,5 @@
-import { parsePublicId, publicId, transaction, type Tx } from "@collections/database";
+import { parsePublicId, publicId, transaction } from "@collections/database";
+import type { Tx } from "@collections/entities";
 import { timeIn } from "@collections/local-time";
 import {
   decideSecondPersonRequest,
