@@ -67,14 +67,14 @@ test.each([
       index: INDEXES.dpdAndVisit,
       finds: /search_state_of_dpd_and_visit .*\n *Index Cond: \(\(lender_id = .*dpd_band = .*visited_at < /,
     },
-    { index: INDEXES.words, finds: /case_of_folded_name(.|\n)*case_of_loan_end/ },
+    { index: INDEXES.keys, finds: /case_of_filters(.|\n)*case_of_loan_end/ },
   ].flatMap(({ index: { count, select }, finds }) => [
     { ...count, finds },
     { ...select, finds },
   ]),
   ...[selectOfText, selectOfTextAndMore].map((select) => ({
     ...select,
-    finds: /collection_case_pkey(.|\n)*One-Time Filter.*InitPlan(.|\n)*case_of_folded_name(.|\n)*case_of_loan_end/,
+    finds: /collection_case_pkey(.|\n)*One-Time Filter.*InitPlan(.|\n)*case_of_filters(.|\n)*case_of_loan_end/,
   })),
   {
     ...selectPromisedByDay,

@@ -12,6 +12,7 @@ import { searchStatesMigration } from "./migrations/0018-search-states.ts";
 import { rareStatusesMigration } from "./migrations/0019-rare-statuses.ts";
 import { visitTimesMigration } from "./migrations/0020-visit-times.ts";
 import { statusGroupsMigration } from "./migrations/0021-status-groups.ts";
+import { filterKeysMigration } from "./migrations/0022-filter-keys.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
 import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
@@ -293,6 +294,7 @@ export const casesSchema: PackageSchema = {
     { name: "0019-rare-statuses", statements: rareStatusesMigration },
     { name: "0020-visit-times", statements: visitTimesMigration },
     { name: "0021-status-groups", statements: statusGroupsMigration },
+    { name: "0022-filter-keys", statements: filterKeysMigration },
   ],
   readOnly: ["cases.search_state"],
   undistributed: [

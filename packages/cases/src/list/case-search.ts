@@ -51,6 +51,11 @@ export function wordsOf(text: string): readonly string[] {
 }
 
 /** Returns whether a search has a text and another filter. */
-export function hasTextAndMore({ text, ...others }: CaseSearch): boolean {
-  return text !== undefined && Object.values(others).some((filter) => filter !== undefined);
+export function hasTextAndMore(search: CaseSearch): boolean {
+  return search.text !== undefined && hasMoreThan(search, "text");
+}
+
+/** Returns whether a search has a filter besides `name`. */
+export function hasMoreThan(search: CaseSearch, name: keyof CaseSearch): boolean {
+  return Object.entries(search).some(([other, filter]) => other !== name && filter !== undefined);
 }

@@ -1,8 +1,8 @@
 import { BEFORE_ALL_IDS, query, statement } from "@collections/database";
 import type { EntityManager } from "@collections/entities";
 import type { CaseStatus } from "../case/case-status.ts";
-import { type CaseSearch, hasTextAndMore, uniqueOf, wordsOf } from "./case-search.ts";
-import { endsWith, namedLike, rowsOf, searchIn } from "./found-rows.ts";
+import { type CaseSearch, hasMoreThan, hasTextAndMore, uniqueOf, wordsOf } from "./case-search.ts";
+import { endsWith, keyedBy, type KeyParameters, RAISE_MEMORY, rowsOf, SEARCHED_KEYS, searchIn } from "./found-rows.ts";
 import { STATUSES_SET_BY_PAYMENTS } from "./rare-status.ts";
 import { INDEXED_STATUSES } from "./search-state.ts";
 import { groupsOf } from "./search-groups.ts";
@@ -11,8 +11,8 @@ import { groupsOf } from "./search-groups.ts";
 const MOST_FOUND = 20_000;
 /** The same for a last visit, if the search also names a field partner, a postal code or a branch, which have an index. */
 const MOST_VISITED = 1_000;
-/** The same for the first letters of a name, because each name is then compared. */
-export const MOST_NAMED = 2_000;
+/** The same for keys of a case, because their index finds the cases in no order, and each name is then compared. */
+export const MOST_KEYED = 2_000;
 
 /** The statement that reads the cases of a search by an index, with its values from the parameter $17 on. */
 interface CountedIndex {
@@ -48,7 +48,7 @@ export async function fewestOf(
 
 /** Returns the indexes to count for a search. An index of two filters replaces the indexes of one of them. */
 function indexesOf(search: CaseSearch, isFirst: boolean): readonly IndexToCount[] {
-  const { dpd, notVisitedSince, holderId, branchCode, postalCode, text } = search;
+  const { dpd, notVisitedSince, holderId, branchCode, postalCode, promiseDue, text } = search;
   const statuses = uniqueOf(search.statuses);
   const groups = groupsOf(search);
   const hasGroups = statuses !== null || holderId !== undefined;
@@ -74,10 +74,16 @@ function indexesOf(search: CaseSearch, isFirst: boolean): readonly IndexToCount[
       found.push({ ...INDEXES.status, counted: [ofIndexed, others], values: [ofIndexed, others], most });
     }
   }
+  if (promiseDue && hasMoreThan(search, "promiseDue")) {
+    found.push({ ...INDEXES.promised, counted: [promiseDue.from, promiseDue.to], values: [], most });
+  }
+  const keys = [holderId ?? undefined, branchCode, postalCode, text].filter((key) => key !== undefined);
   // To count a common name, PostgreSQL reads all its keys. Later pages of such a name are found in the order of ids, and so is
   // the first page of a text alone.
-  if (text !== undefined && isFirst && hasTextAndMore(search)) {
-    found.push({ ...INDEXES.words, counted: [text, wordsOf(text)], values: [], most: MOST_NAMED });
+  if (keys.length > 1 || (isFirst && hasTextAndMore(search))) {
+    const words = text === undefined ? null : wordsOf(text);
+    const counted = [text ?? null, words, branchCode ?? null, postalCode ?? null, holderId ?? null];
+    found.push({ ...INDEXES.keys, counted, values: [], most: MOST_KEYED });
   }
   return found;
 }
@@ -112,9 +118,13 @@ export const INDEXES = {
     counted: (most) => idsOfBands("$4", "$5", isVisitedBefore("$6"), most),
     read: (most) => idsOfBands("$9", "$10", isVisitedBefore("$13"), most),
   }),
-  words: countedIndex("words", {
-    counted: () => idsOfText("$4", "$5"),
-    read: () => `select distinct t.case_id from (${idsOfText("$14", "$15")}) t`,
+  promised: countedIndex("promised", {
+    counted: (most) => idsOfDays("$4", "$5", most),
+    read: (most) => idsOfDays("$11", "$12", most),
+  }),
+  keys: countedIndex("keys", {
+    counted: () => idsOfKeys({ text: "$4", words: "$5", branch: "$6", postalCode: "$7", holder: "$8" }),
+    read: () => `select distinct t.case_id from (${idsOfKeys({ text: "$14", ...SEARCHED_KEYS })}) t`,
   }),
 } as const;
 
@@ -157,17 +167,30 @@ function idsOfBands(from: string, to: string, condition: string, most: string): 
 }
 
 /**
- * Returns the SQL that selects the ids of the cases whose names have the first letters of all words, or whose loan numbers
- * end with the text. An id may be selected twice. `after` is a row with the `id` after which the cases are. PostgreSQL plans a
- * sub-query with MATERIALIZED for all its rows, so that it uses the index. It reads only as many rows as the LIMIT around it
- * takes. It compares a CTE without parallel workers, which would take longer to start than the few rows to read.
+ * Returns the SQL that selects the ids of the cases with an open promise for a range of days. IS TRUE keeps PostgreSQL from using
+ * an index on the case, and ORDER BY makes it use the index on the day.
  */
-export function idsOfText(text: string, words: string, { after = "unnest(array[$2]::uuid[])" } = {}): string {
-  const isNext = "(p.id > any (select l.id from place l)) is true";
-  return `with place as materialized (select a.id from ${after} a (id)),
-    named as materialized (select p.id from ${namedLike(words)} and ${isNext}),
+function idsOfDays(from: string, to: string, most: string): string {
+  return `select p.case_id from cases.promise p
+      where p.lender_id = $1 and p.due_on >= ${from}::date and p.due_on <= ${to}::date and p.state = 'open'
+        and (p.case_id > $2) is true
+      order by p.due_on, p.state limit (select ${most} + 1)`;
+}
+
+/**
+ * Returns the SQL that selects the ids of the cases that have all keys, or whose loan numbers end with the text. An id may be
+ * selected twice. `after` is a row with the `id` after which the cases are. PostgreSQL plans a sub-query with MATERIALIZED for
+ * all its rows, so that it uses the index. It reads only as many rows as the LIMIT around it takes.
+ */
+export function idsOfKeys(
+  { text, ...keys }: KeyParameters & { readonly text: string },
+  { after = "unnest(array[$2]::uuid[])" } = {},
+): string {
+  const isNext = "(select count(*) from place) > 0 and (p.id > (select l.id from place l)) is true";
+  return `with place as materialized (select a.id from ${after} a (id) where ${RAISE_MEMORY} is not null),
+    keyed as materialized (select p.id from ${keyedBy(keys)} and ${isNext}),
     numbered as materialized (select p.id from ${endsWith(text)} and ${isNext})
-    select n.id as case_id from named n union all select n.id from numbered n`;
+    select k.id as case_id from keyed k union all select n.id from numbered n`;
 }
 
 function hasDpd(from: string, to: string): string {

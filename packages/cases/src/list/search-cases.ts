@@ -1,16 +1,18 @@
 import { query, readSnapshot, statement } from "@collections/database";
 import type { EntityManager } from "@collections/entities";
 import { type CaseSearch, filterOf, hasTextAndMore } from "./case-search.ts";
-import { fewestOf, idsOfText, MOST_NAMED } from "./counted-indexes.ts";
+import { fewestOf, idsOfKeys, MOST_KEYED } from "./counted-indexes.ts";
 import {
   endsWith,
   type FoundCase,
   hasColumns,
   hasName,
+  keyedBy,
   lastOf,
   MOST_READ,
-  namedLike,
+  RAISE_MEMORY,
   rowsOf,
+  SEARCHED_WORDS,
   searchIn,
 } from "./found-rows.ts";
 import type { CasesAfter } from "./list-cases.ts";
@@ -51,7 +53,6 @@ export async function searchCases(
   // All queries must see the same rows. Otherwise a row that is removed from the source in between would move the end of
   // the search beyond the last row that the first query has read.
   return readSnapshot(em, async (tx) => {
-    if (hasTextAndMore(search)) await query(tx, raiseMemory, []);
     const few = await fewestOf(tx, { lenderId, after }, search);
     if (few) {
       const cases = await query<FoundCase>(tx, few.select, [...values.with(2, null), ...few.values]);
@@ -67,13 +68,6 @@ export async function searchCases(
     return { cases, searchedTo: last?.id };
   });
 }
-
-/**
- * Lets PostgreSQL remember each case with the letters of a common name: 15 MB for a million cases. With the default of 4 MB, it
- * remembers only blocks of cases, and computes the letters of each case in them again, which takes many seconds.
- */
-const RAISE_MEMORY = "set_config('work_mem', '64MB', true)";
-const raiseMemory = statement("cases.search-memory", `select ${RAISE_MEMORY}`);
 
 /** The maximum number of groups, and of bands in groups, whose cases a search merges in the order of ids. */
 const MOST_GROUPS = 4;
@@ -179,14 +173,19 @@ export const selectPromisedByDay = statement(
 );
 
 // The other filters are compared before each name, which takes longer.
-const REST_OF_TEXT = rowsOf(`select p.id as case_id from ${namedLike("$15")}
+const REST_OF_TEXT = rowsOf(`select p.id as case_id from ${keyedBy(SEARCHED_WORDS)}
       and (p.id > ${LAST_READ}) is true and $3::text is null and ${hasColumns("p")} and ${hasName("p")}
     union
     select p.id from ${endsWith("$14")} and (p.id > ${LAST_READ}) is true`);
 
 export const selectOfTextAndMore = statement(
   "cases.search-of-text-and-more",
-  `with ${searchAll(OF_LENDER, { id: "p.id", rows: rowsOfLender(OF_LENDER), rest: REST_OF_TEXT })}`,
+  `with ${searchAll(OF_LENDER, {
+    id: "p.id",
+    rows: rowsOfLender(OF_LENDER),
+    rest: REST_OF_TEXT,
+    beforeRest: `${RAISE_MEMORY} is not null`,
+  })}`,
 );
 
 /** The number of cases in which a search for a text alone looks for a common name, before it reads an index. */
@@ -194,26 +193,23 @@ const MOST_READ_AT_ONCE = 1_000;
 const OF_LENDER_LATER = ofLenderAfter(endOf("begin_end"));
 const WANTED = "$4::bigint - (select count(*) from begin_rows)";
 
-// Reads in four parts: the first cases in the order of ids, where a common name fills the page; then at most MOST_NAMED
+// Reads in four parts: the first cases in the order of ids, where a common name fills the page; then at most MOST_KEYED
 // cases by the indexes, which are all cases of a rare name or of the end of a loan number; otherwise the next cases in
-// the order of ids, and all other cases by the indexes. PostgreSQL reads the setting of the memory when it begins to read an
-// index, so `begin_end` raises it without another query.
+// the order of ids, and all other cases by the indexes.
 export const selectOfText = statement(
   "cases.search-of-text",
   `with begin_rows as materialized (
      ${searchIn(rowsOfLender(OF_LENDER, `limit (select ${MOST_READ_AT_ONCE})`))}
    ),
-   begin_end as materialized (
-     select b.id from (${lastOf(OF_LENDER, "p.id", MOST_READ_AT_ONCE)}) b where ${RAISE_MEMORY} is not null
-   ),
+   begin_end as materialized (${lastOf(OF_LENDER, "p.id", MOST_READ_AT_ONCE)}),
    few as materialized (
-     select t.case_id from (${idsOfText("$14", "$15", { after: "begin_end" })}) t
-     where ${WANTED} > 0 and (select count(*) from begin_end) > 0
-     limit (select ${MOST_NAMED} + 1)
+     select t.case_id from (${idsOfKeys({ text: "$14", ...SEARCHED_WORDS }, { after: "begin_end" })}) t
+     where ${WANTED} > 0
+     limit (select ${MOST_KEYED} + 1)
    ),
    few_rows as materialized (
      ${searchIn(rowsOf("select distinct f.case_id from few f order by f.case_id"), {
-       onlyIf: `(select count(*) from few) <= ${MOST_NAMED}`,
+       onlyIf: `(select count(*) from few) <= ${MOST_KEYED}`,
        limit: WANTED,
      })}
    ),
@@ -221,7 +217,7 @@ export const selectOfText = statement(
      id: "p.id",
      rows: rowsOfLender(OF_LENDER_LATER),
      rest: REST_OF_TEXT,
-     onlyIf: `(select count(*) from few) > ${MOST_NAMED}`,
+     onlyIf: `(select count(*) from few) > ${MOST_KEYED}`,
      wanted: WANTED,
    })}
    union all
@@ -249,17 +245,19 @@ function searchAll(
     rows,
     rest,
     onlyIf = "true",
+    beforeRest = onlyIf,
     wanted = "$4::bigint",
   }: {
     readonly id: string;
     readonly rows: string;
     readonly rest: string;
     readonly onlyIf?: string;
+    readonly beforeRest?: string;
     readonly wanted?: string;
   },
 ): string {
   return `first_rows as materialized (${searchIn(rows, { onlyIf, limit: wanted })}),
-     last_read as materialized (select l.id from (${lastOf(from, id)}) l where ${onlyIf})
+     last_read as materialized (select l.id from (${lastOf(from, id)}) l where ${beforeRest})
      select f.* from first_rows f
      union all
      select * from (${searchIn(rest, {

@@ -103,26 +103,30 @@ interface CountRow {
 }
 
 // An inner ORDER BY makes every plan use the index on the time or the day. With the primary key, a plan would read all
-// visits or promises of the lender. The number of the LIMIT is in a sub-select, so that PostgreSQL prefers the index that
+// visits or promises of the lender. `started` and `ended` have one row for each field partner and day, not one for each visit.
+// The number of the LIMIT is in a sub-select, so that PostgreSQL prefers the index that
 // returns the unassigned cases in this order, also without statistics: see list/list-cases.ts. No index names closed_at, because
 // a confirmation changes it. So the query reads the ended cases too.
 export const selectCounts = statement(
   "cases.day-counts",
   `with started as materialized (
-     select width_bucket(v.start_received_at, $4::timestamptz[]) as day, v.field_partner_id
+     select width_bucket(v.start_received_at, $4::timestamptz[]) as day, v.field_partner_id, count(*) as visits
      from (
        select p.start_received_at, p.field_partner_id from cases.visit p
        where p.lender_id = $1 and p.start_received_at >= $2::timestamptz and p.start_received_at < $3::timestamptz
        order by p.start_received_at offset 0
      ) v
+     group by 1, 2
    ), ended as materialized (
-     select width_bucket(v.completion_received_at, $4::timestamptz[]) as day, v.field_partner_id, v.disposition
+     select width_bucket(v.completion_received_at, $4::timestamptz[]) as day, v.field_partner_id, v.disposition,
+       count(*) as visits
      from (
        select p.completion_received_at, p.field_partner_id, p.disposition from cases.visit p
        where p.lender_id = $1 and p.completion_received_at >= $2::timestamptz
          and p.completion_received_at < $3::timestamptz
        order by p.completion_received_at offset 0
      ) v
+     group by 1, 2, 3
    ), unassigned as materialized (
      select (count(*) filter (where c.closed_at is null))::integer as open, count(*)::integer as read
      from (
@@ -131,9 +135,9 @@ export const selectCounts = statement(
        order by p.id desc limit (select $8::bigint)
      ) c
    )
-   select 'started' as figure, s.day, null as key, count(*)::integer as count from started s group by s.day
+   select 'started' as figure, s.day, null as key, sum(s.visits)::integer as count from started s group by s.day
    union all
-   select 'ended', e.day, e.disposition, count(*)::integer from ended e group by e.day, e.disposition
+   select 'ended', e.day, e.disposition, sum(e.visits)::integer from ended e group by e.day, e.disposition
    union all
    select 'active', a.day, null, count(*)::integer
    from (select s.day, s.field_partner_id from started s union select e.day, e.field_partner_id from ended e) a

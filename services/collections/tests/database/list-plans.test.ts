@@ -121,7 +121,7 @@ const RARE: readonly RareSearch[] = [
     name: "cases.search-of-text",
     nameWithMore: "cases.search-of-text-and-more",
     rare: { text: "zarathustra" },
-    index: "case_of_folded_name",
+    index: "case_of_filters",
   },
   {
     title: "cases with the end of a loan number",
@@ -200,9 +200,9 @@ const SEARCHES: readonly [title: string, name: string, values: readonly unknown[
   ],
   [
     "the number of cases of a name",
-    "cases.count-of-words",
+    "cases.count-of-keys",
     [MOST_READ, "zarathustra", ["zarathustra"]],
-    "case_of_folded_name",
+    "case_of_filters",
   ],
 ];
 
