@@ -1,6 +1,7 @@
 /** @module-tag one-node-plan */
 import { type CaseSearch, searchCases } from "@collections/cases";
-import { BEFORE_ALL_IDS, createDatabase, type Database, migrate, namedStatements, newId } from "@collections/database";
+import { BEFORE_ALL_IDS, migrate, namedStatements, newId } from "@collections/database";
+import { createDatabase, type Database } from "@collections/entities";
 import { directUrl, testDatabase } from "@collections/testing";
 import type { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
