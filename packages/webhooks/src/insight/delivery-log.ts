@@ -118,7 +118,7 @@ async function otherCopies(
   id: string,
   page: readonly Delivery[],
 ): Promise<Delivery[]> {
-  const copies = await deliveriesWith(em, [...conditions, ($) => `d.id = ${$(id)}::uuid`]);
+  const copies = await deliveriesWith(em, [...conditions, ($) => `d.id = ${$(id)}`]);
   return copies.filter((copy) => !page.some((shown) => shown.id === id && shown.lenderId === copy.lenderId));
 }
 
@@ -201,7 +201,7 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
       ($) => `d.created_at >= ${$(since.toISOString())}::timestamptz and d.id > ${$(idBefore(since))}::uuid`,
     );
   }
-  if (cursor !== undefined) conditions.push(($) => `d.id < ${$(cursor)}::uuid`);
+  if (cursor !== undefined) conditions.push(($) => `d.id < ${$(cursor)}`);
   // Finds the deliveries of a stream by the ids of its events, because only events have an index by stream.
   if (loan !== undefined) {
     const ids = await idsOfStream(em, addresses, loan);
@@ -228,10 +228,10 @@ async function endpointCondition(
   lenderId: string,
   states: readonly DeliveryState[] | undefined,
 ): Promise<Condition> {
-  const ofAddress: Condition = ($) => `d.lender_id = ${$(lenderId)}::uuid`;
+  const ofAddress: Condition = ($) => `d.lender_id = ${$(lenderId)}`;
   if (states?.length !== 1 || states[0] !== "parked") return ofAddress;
   const [endpoint] = await query<{ id: string }>(em, selectEndpointId, [lenderId]);
-  return endpoint ? ($) => `d.endpoint_id = ${$(endpoint.id)}::uuid` : ofAddress;
+  return endpoint ? ($) => `d.endpoint_id = ${$(endpoint.id)}` : ofAddress;
 }
 
 /** Returns the condition on several endpoints, as `endpointCondition` does. */
