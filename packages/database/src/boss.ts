@@ -7,13 +7,8 @@ export interface FetchedJob {
   readonly retryCount: number;
 }
 
-/** Sends pg-boss's SQL. */
-export interface SqlExecutor {
-  executeSql(text: string, values?: readonly unknown[]): Promise<{ readonly rows: object[] }>;
-}
-
 /**
- * What this package uses of pg-boss. Its own types are not named here, because a host without jobs does not install
+ * The part of pg-boss that this package uses. Its own types are not named here, because a host without jobs does not install
  * pg-boss.
  */
 export interface Boss {

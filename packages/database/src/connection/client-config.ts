@@ -25,8 +25,8 @@ function usableSettings(url: string): ConnectionSettings {
 }
 
 /**
- * Returns the name of the database, which MikroORM needs: its migrator creates a database of this name if there is none.
- * MikroORM does not connect by itself, because it would use only a part of the URL.
+ * Returns the name of the database, which `@collections/entities` passes to MikroORM. MikroORM does not connect by itself,
+ * because it would use only a part of the URL.
  */
 export function databaseName({ database, user }: ConnectionSettings): string {
   return database ?? user ?? userInfo().username;
