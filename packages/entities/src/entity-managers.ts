@@ -1,10 +1,36 @@
 import type { EntityManagerContext, EntityManagers, SendQuery } from "@collections/database";
-import { type EntityManager, type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
+import { type EntityManager, EntitySchema, MikroORM, ReferenceKind } from "@mikro-orm/postgresql";
 import { Kysely, PostgresDialect } from "kysely";
 import { type BoundConnection, BoundDriver } from "./bound-driver.ts";
 
+/**
+ * An EntityManager is asked for an entity that no schema of its `Database` has.
+ *
+ * @example
+ * const database = await createDatabase({ url, schemas: [billingSchema] });
+ * await database.em().find(InvoiceEntity, {}).catch((error: unknown) => {
+ *   if (error instanceof UnknownEntityError) console.error(`billingSchema does not name ${error.entity}.`);
+ *   throw error;
+ * });
+ */
+export class UnknownEntityError extends Error {
+  override readonly name = "UnknownEntityError";
+  readonly code = "UNKNOWN_ENTITY";
+  /** The name of the entity. */
+  readonly entity: string;
+
+  constructor(entity: string) {
+    super(
+      `No schema of this database has the entity ${entity}. Add it to "entities" of a PackageSchema, and pass this schema to createDatabase.`,
+    );
+    this.entity = entity;
+  }
+}
+
 /** Makes the EntityManagers of MikroORM for a `Database`. They use its connections. */
 export function mikroOrm(context: EntityManagerContext): EntityManagers<EntityManager> {
+  const entities = context.entities as readonly EntitySchema[];
+  const mayWait = entities.every(standsAlone);
   // The constructor reads the entities without the files that `init` looks for: it loads 30 fewer modules.
   const orm = new MikroORM({
     driver: BoundDriver,
@@ -12,7 +38,7 @@ export function mikroOrm(context: EntityManagerContext): EntityManagers<EntityMa
     // MikroORM uses this name to look up the current transaction. If a host's MikroORM had the same name, our
     // EntityManager would join the host's transaction inside the host's `transactional`.
     contextName: "@collections/entities",
-    entities: [...(context.entities as readonly EntitySchema[])],
+    entities: mayWait ? [] : [...entities],
     ensureDatabase: false,
     forceUtcTimezone: true,
     discovery: { warnWhenNoEntities: false },
@@ -22,6 +48,7 @@ export function mikroOrm(context: EntityManagerContext): EntityManagers<EntityMa
       return clientOf(query, release);
     }),
   });
+  discoverWhenUsed(orm, mayWait ? entities : []);
   const connection = orm.em.getConnection() as BoundConnection;
   connection.rename = (text) => context.rename(text);
   connection.refuse = (values) => context.check(values);
@@ -32,6 +59,37 @@ export function mikroOrm(context: EntityManagerContext): EntityManagers<EntityMa
     },
     flush: (tx) => tx.flush(),
     close: () => orm.close(),
+  };
+}
+
+/** Whether MikroORM can discover an entity without others: it has no relation, no embedded property and no base entity. */
+function standsAlone({ meta }: EntitySchema): boolean {
+  const properties = Object.values<{ kind?: ReferenceKind }>(meta.properties);
+  return (
+    meta.extends === undefined && properties.every(({ kind = ReferenceKind.SCALAR }) => kind === ReferenceKind.SCALAR)
+  );
+}
+
+/**
+ * Lets MikroORM discover each entity when it is first used. To discover all entities of a service takes longer than the
+ * rest of a short process, which uses one or two of them.
+ *
+ * @param entities entities that stand alone
+ */
+function discoverWhenUsed(orm: MikroORM, entities: readonly EntitySchema[]): void {
+  const undiscovered = new Map<unknown, EntitySchema>(entities.map((entity) => [entity.meta.class, entity]));
+  const metadata = orm.getMetadata();
+  const find = metadata.find.bind(metadata);
+  metadata.find = (name) => {
+    const key = name instanceof EntitySchema ? name.meta.class : name;
+    const entity = undiscovered.get(key);
+    if (entity) {
+      undiscovered.delete(key);
+      orm.discoverEntity(entity);
+    }
+    if (name instanceof EntitySchema && !metadata.has(name.meta.class))
+      throw new UnknownEntityError(name.meta.className);
+    return find(name);
   };
 }
 
