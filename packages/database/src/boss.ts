@@ -8,8 +8,8 @@ export interface FetchedJob {
 }
 
 /**
- * The part of pg-boss that this package uses. Its own types are not named here, because a host without jobs does not install
- * pg-boss.
+ * The part of pg-boss that this package uses. Its own types are not named here, because no host of the packed
+ * package installs pg-boss.
  */
 export interface Boss {
   start(): Promise<unknown>;
@@ -32,13 +32,14 @@ export interface JobAttempt {
 }
 
 /**
- * Makes an object of pg-boss. It is loaded here, because most commands write no jobs, and a host without jobs does not
- * install it.
+ * Makes an object of pg-boss. Its package is loaded here, because most commands write no jobs, and a host without jobs does
+ * not install that package.
  */
 export async function newBoss(options: object): Promise<Boss> {
-  const { PgBoss } = await import("pg-boss").catch((error: unknown) => {
+  const { createPgBoss } = await import("@collections/pg-boss").catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new Error("Jobs need pg-boss, which is not installed. Install it: npm install pg-boss.", { cause: error });
+    const advice = "Install its file of the same release: npm install ./collections-pg-boss-*.tgz.";
+    throw new Error(`Jobs need @collections/pg-boss, which is not installed. ${advice}`, { cause: error });
   });
-  return new PgBoss(options as never) as unknown as Boss;
+  return createPgBoss(options) as Boss;
 }

@@ -76,6 +76,18 @@ describe("the published packages", () => {
     }
   });
 
+  test("contain the licences of the libraries that are packed inside of them", async () => {
+    const withLibraries = outside.tarballs.filter(({ files }) => files.includes("dist/LICENSES.txt"));
+    expect(withLibraries.map(({ name }) => name)).toEqual(["@collections/pg-boss"]);
+    const dist = join(outside.app, "node_modules/@collections/pg-boss/dist");
+    const { sources } = JSON.parse(await readFile(join(dist, "index.js.map"), "utf8")) as { sources: string[] };
+    const inside = new Set(sources.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+    expect([...inside]).toEqual(expect.arrayContaining(["cron-parser", "luxon", "pg-boss"]));
+    const licences = (await readFile(join(dist, "LICENSES.txt"), "utf8")).split(/^-{80}$/m).slice(1);
+    expect(licences.map((text) => /^\s*(\S+) \d+\.\d+\.\d+ \(MIT\)$/m.exec(text)?.[1])).toEqual([...inside].toSorted());
+    for (const text of licences) expect(text).toMatch(/Copyright.*Permission is hereby granted.*WITHOUT WARRANTY/s);
+  });
+
   test("have their checksums in a file that `sha256sum --check` reads", async () => {
     const folder = dirname(outside.tarballs[0]!.path);
     const files = await writeChecksums(folder, outside.tarballs);
@@ -99,9 +111,9 @@ describe("the published packages", () => {
 describe("a package that a host uses alone", () => {
   test.each([
     { name: "ledger", needed: ["ledger", "database", "money"], packages: 6, mb: 2 },
-    { name: "webhooks", needed: ["webhooks", "database", "outbound", "signing"], packages: 20, mb: 14 },
+    { name: "webhooks", needed: ["webhooks", "database", "outbound", "pg-boss", "signing"], packages: 20, mb: 10 },
   ])(
-    "beyond pg, $name installs at most $packages packages with $mb MB, and no MikroORM",
+    "beyond pg, $name installs at most $packages packages with $mb MB, and neither MikroORM nor pg-boss",
     async ({ name, needed, ...most }) => {
       const names = new Set(needed.map((one) => `@collections/${one}`));
       const paths = outside.tarballs.filter((tarball) => names.has(tarball.name)).map(({ path }) => path);
@@ -109,7 +121,7 @@ describe("a package that a host uses alone", () => {
       const ofPg = new Set((await installAlone(join(alone, `pg-${name}`), ["pg"])).keys());
       const installed = [...(await installAlone(join(alone, name), paths))].filter(([path]) => !ofPg.has(path));
       expect(installed.map(([path]) => path)).toContain(`@collections/${name}`);
-      expect(installed.filter(([path]) => /mikro|kysely/.test(path))).toEqual([]);
+      expect(installed.filter(([path]) => /mikro|kysely|^pg-boss|luxon/.test(path))).toEqual([]);
       expect(installed.length).toBeLessThanOrEqual(most.packages);
       expect(installed.reduce((sum, [, bytes]) => sum + bytes, 0) / 1e6).toBeLessThanOrEqual(most.mb);
     },
@@ -267,7 +279,7 @@ describe.each(exampleNames())("the example %s", (name) => {
   });
 });
 
-const IMPORT = /\b(?:from\s+|import\s*\(?\s*|require\s*\(\s*)"([^".#\s][^"\s]*)"/g;
+const IMPORT = /\b(?:from\s*|import\s*\(?\s*|require\s*\(\s*)"([^".#\s][^"\s]*)"/g;
 const COMMENT_LINE = /^\s*(?:\*|\/\*|\/\/)/;
 
 /**

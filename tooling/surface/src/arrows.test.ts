@@ -4,7 +4,15 @@ import { type WorkspacePackage, workspacePackages } from "./workspace.ts";
 
 function aPackage(folder: string, layer: string): WorkspacePackage {
   const [, short] = folder.split("/");
-  return { name: `@collections/${short}`, description: "", folder, layer, hasSchema: false, dependencies: [] };
+  return {
+    name: `@collections/${short}`,
+    description: "",
+    folder,
+    layer,
+    hasSchema: false,
+    dependencies: [],
+    peers: [],
+  };
 }
 
 const PACKAGES = [
@@ -25,6 +33,16 @@ test("every package declares exactly the packages that it imports", async () => 
   const fromRunning = (arrows: readonly Arrow[]) =>
     arrows.filter(([from]) => running.some(({ name }) => name === from)).map((arrow) => arrow.join(" → "));
   expect(fromRunning(await importArrows(packages))).toEqual(fromRunning(declaredArrows(packages)));
+});
+
+test("a dependency that is a peer of another dependency has an arrow from that one only", () => {
+  const [bookings, money] = [aPackage("packages/bookings", "domain"), aPackage("packages/money", "foundation")];
+  const jobs = { ...aPackage("packages/jobs", "foundation"), peers: ["@collections/money", "pg"] };
+  const packages = [{ ...bookings, dependencies: ["@collections/money", "@collections/jobs"] }, jobs, money];
+  expect(declaredArrows(packages)).toEqual([
+    ["@collections/bookings", "@collections/jobs"],
+    ["@collections/jobs", "@collections/money"],
+  ]);
 });
 
 test("the diagram has one arrow to a layer in place of the arrows to all packages of the layer", () => {

@@ -31,15 +31,19 @@ export async function importArrows(packages: readonly WorkspacePackage[]): Promi
   return (await Promise.all(arrows)).flat();
 }
 
-/** Returns the dependencies between packages that their manifests declare. */
+/**
+ * Returns the dependencies between packages that their manifests declare. Leaves out a dependency that a package only
+ * installs, because it is a peer of another dependency, which imports it.
+ */
 export function declaredArrows(packages: readonly WorkspacePackage[]): Arrow[] {
-  const names = new Set(packages.map(({ name }) => name));
-  return packages.flatMap(({ name, dependencies }) =>
-    dependencies
-      .filter((one) => names.has(one))
+  const byName = new Map(packages.map((one) => [one.name, one]));
+  return packages.flatMap(({ name, dependencies, peers }) => {
+    const imported = new Set(dependencies.flatMap((one) => byName.get(one)?.peers ?? []));
+    return [...dependencies, ...peers]
+      .filter((one) => byName.has(one) && !imported.has(one))
       .toSorted()
-      .map((to): Arrow => [name, to]),
-  );
+      .map((to): Arrow => [name, to]);
+  });
 }
 
 /**

@@ -13,6 +13,7 @@ const SHOP = {
   folder: "packages/shop",
   layer: "domain",
   hasSchema: false,
+  peers: [],
   dependencies: [],
 };
 const INDEX = `export { open, type Shop } from "./shop.ts";`;

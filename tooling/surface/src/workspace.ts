@@ -18,6 +18,8 @@ export interface WorkspacePackage {
   readonly hasSchema: boolean;
   /** Its runtime dependencies. */
   readonly dependencies: readonly string[];
+  /** Its peer dependencies: packages that it imports if the host has them. */
+  readonly peers: readonly string[];
 }
 
 /** Reads the packages in some folders, such as `packages` and `services`, sorted by name. */
@@ -32,7 +34,7 @@ export function shortName({ folder }: Pick<WorkspacePackage, "folder">): string 
 }
 
 async function readPackage(folder: string): Promise<WorkspacePackage> {
-  const manifest = await readJson<{ name: string; description: string; dependencies?: object }>(folder, "package.json");
+  const manifest = await readJson<Manifest>(folder, "package.json");
   const { tags } = await readJson<{ tags: [string] }>(folder, "turbo.json");
   return {
     name: manifest.name,
@@ -41,7 +43,15 @@ async function readPackage(folder: string): Promise<WorkspacePackage> {
     layer: tags[0],
     hasSchema: await exists(join(ROOT, folder, "src/schema.ts")),
     dependencies: Object.keys(manifest.dependencies ?? {}),
+    peers: Object.keys(manifest.peerDependencies ?? {}),
   };
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly description: string;
+  readonly dependencies?: object;
+  readonly peerDependencies?: object;
 }
 
 async function readJson<Content>(folder: string, name: string): Promise<Content> {

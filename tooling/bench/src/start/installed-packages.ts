@@ -20,7 +20,7 @@ export interface InstalledPackage {
 /** The packages that a stranger's application would use alone, and what the README says to install for each. */
 const ALONE: Readonly<Record<string, readonly string[]>> = {
   ledger: ["ledger", "database", "money"],
-  webhooks: ["webhooks", "database", "outbound", "signing"],
+  webhooks: ["webhooks", "database", "outbound", "pg-boss", "signing"],
 };
 
 const run = promisify(execFile);
