@@ -67,6 +67,7 @@ export { foldedNameFunction } from "./migration/folded-name-function.ts";
 export { type MigrationLockOptions } from "./migration/migration-lock.ts";
 export { MissingRowsError } from "./sql/missing-rows.ts";
 export { MigrationChangedError } from "./migration/migration-digest.ts";
+export { SchemaElsewhereError } from "./migration/schema-elsewhere.ts";
 export { migrate, type MigrateOptions, MigrationNeededError, RuntimeRoleMissingError } from "./migration/migrate.ts";
 export { NotReadyError, type NotReadyCode, requireReady } from "./migration/require-ready.ts";
 export { type Database, requireSchema, SchemaNotOpenedError } from "./transaction/open-database.ts";

@@ -28,6 +28,10 @@ export interface PackageSchema {
   name: string;
   /** The package's own name of the schema, if `inSchema` gave it another one. The package's SQL contains this name. */
   renamedFrom?: string;
+  /**
+   * Whether `migrate` may make these tables in a database that has them in a schema of another name. `inSchema` sets it.
+   */
+  another?: boolean;
   /** The tables that statements use, as `defineTable` defines them. */
   tables?: readonly NamedTable[];
   /** The entities of MikroORM. `createDatabase` of `@collections/entities` finds and writes them. */

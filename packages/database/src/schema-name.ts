@@ -23,8 +23,8 @@ export class InvalidSchemaNameError extends Error {
 
 /**
  * Returns a package's schema under another name in PostgreSQL. Use it if the host already has a schema with the
- * package's name. Pass the result to `migrate` and to `createDatabase`. The name cannot be changed later: migrations
- * under another name make new tables.
+ * package's name. Pass the result to `migrate` and to `createDatabase`. The name cannot be changed later: `migrate`
+ * refuses a database that has the tables under another name. With `another`, it makes new tables beside them.
  * @throws InvalidSchemaNameError
  *
  * @example
@@ -32,7 +32,11 @@ export class InvalidSchemaNameError extends Error {
  * await migrate({ url, schemas });
  * const database = await createDatabase({ url, schemas });
  */
-export function inSchema(schema: PackageSchema, name: string): PackageSchema {
+export function inSchema(
+  schema: PackageSchema,
+  name: string,
+  { another = false }: { readonly another?: boolean } = {},
+): PackageSchema {
   if (typeof name !== "string" || !/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new InvalidSchemaNameError(name);
   const rename = renamerOf([{ name, renamedFrom: schema.renamedFrom ?? schema.name }]);
   const { check } = schema;
@@ -40,6 +44,7 @@ export function inSchema(schema: PackageSchema, name: string): PackageSchema {
   return {
     ...schema,
     name,
+    another: another || schema.another === true,
     renamedFrom: schema.renamedFrom ?? schema.name,
     migrations: schema.migrations.map((step) => ({ ...step, statements: renamed(step.statements) })),
     appendOnly: renamed(schema.appendOnly),
@@ -76,6 +81,20 @@ export function renamerOf(schemas: readonly Pick<PackageSchema, "name" | "rename
     if (known.size < MAX_KNOWN) known.set(text, renamed);
     return renamed;
   };
+}
+
+/**
+ * Returns the TypeScript expression for a package's schema, to show in an error: `rateLimitsSchema` for the schema
+ * `rate_limits`.
+ */
+export function exportOf({
+  name,
+  renamedFrom,
+  exportedAs,
+}: Pick<PackageSchema, "name" | "renamedFrom" | "exportedAs">): string {
+  if (exportedAs !== undefined) return exportedAs;
+  const own = (renamedFrom ?? name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return renamedFrom === undefined ? `${own}Schema` : `inSchema(${own}Schema, "${name}")`;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { createDatabase, migrate, newId, type Table } from "@collections/database";
-import { directUrl, testDatabase } from "@collections/testing";
+import { createDatabase, inSchema, migrate, newId, SchemaElsewhereError, type Table } from "@collections/database";
+import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { leaseHeads, leaseHeadsOfMany, releaseLeases, selectBacklogs } from "./dispatch/lease.ts";
 import { recordDeliveredOfMany } from "./dispatch/record-delivered.ts";
@@ -41,6 +41,16 @@ test.each([
     }
   },
 );
+
+test("migrate refuses another name for the webhooks of a database, unless they are further ones", async () => {
+  const at = directUrl((await emptyDatabase()).url);
+  await migrate({ url: at, schemas: [webhooksSchema] });
+  const refused = migrate({ url: at, schemas: [inSchema(webhooksSchema, "acme_webhooks")] });
+  await expect(refused).rejects.toThrow(SchemaElsewhereError);
+  await expect(refused).rejects.toThrow("keep their name: webhooksSchema. If acme_webhooks shall have further tables");
+  const further = inSchema(webhooksSchema, "acme_webhooks", { another: true });
+  expect((await migrate({ url: at, schemas: [further] })).applied).toHaveLength(webhooksSchema.migrations.length);
+});
 
 test("the columns of every table are those of its definition", async () => {
   const types: Readonly<Record<string, string>> = { "timestamp with time zone": "timestamptz" };

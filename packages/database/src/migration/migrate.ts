@@ -9,6 +9,7 @@ import type { Reader } from "../transaction/host-client.ts";
 import type { PackageMigration, PackageSchema, ReadRows } from "../package-schema.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 import { changedMigrations, DIGEST_TABLE, MigrationChangedError } from "./migration-digest.ts";
+import { refuseSchemasElsewhere } from "./schema-elsewhere.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
 /** Which schemas to migrate. If the role of `url` does not own the schemas, `migrate` changes nothing. */
@@ -96,7 +97,7 @@ export class RuntimeRoleMissingError extends Error {
  *
  * If the role does not own the schema, the call changes nothing and only checks that no migration is missing.
  * @throws InvalidDatabaseOptionError, SessionNeededError, MigrationNeededError, RuntimeRoleMissingError,
- * JobsElsewhereError, MigrationChangedError
+ * JobsElsewhereError, MigrationChangedError, SchemaElsewhereError
  *
  * @example
  * const { applied, unknown } = await migrate({ url, schemas: [billingSchema], jobs: true });
@@ -115,8 +116,11 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
       throw new MigrationNeededError(role, missing, { cause: error });
     };
-    const { unknown, pending, changed, isEmpty } = await comparedWith(client, options.schemas).catch(needsOwner([]));
+    const { unknown, pending, changed, done, isEmpty } = await comparedWith(client, options.schemas).catch(
+      needsOwner([]),
+    );
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
+    await refuseSchemasElsewhere(client, options.schemas, done);
     if (changed.length > 0) throw new MigrationChangedError(changed);
     const bossVersion = options.jobs ? await newerBoss(client, jobsSchema) : undefined;
     if (bossVersion !== undefined) unknown.push(`${jobsSchema}/${bossVersion}`);
@@ -173,8 +177,8 @@ function queuesOf({ schemas }: MigrateOptions): Queue[] {
 
 /**
  * Compares the database's migrations with those of this version. `unknown` are applied, but this version does not know
- * them. `pending` are not applied yet. `changed` are applied, but their text has changed since. `isEmpty` means that the
- * database was never migrated.
+ * them. `pending` are not applied yet. `changed` are applied, but their text has changed since. `done` are all that are
+ * applied, also those of other schemas. `isEmpty` means that the database was never migrated.
  */
 export async function comparedWith(client: Reader, schemas: readonly PackageSchema[]) {
   const known: ReadonlyMap<string, PackageMigration> = new Map(
@@ -189,7 +193,7 @@ export async function comparedWith(client: Reader, schemas: readonly PackageSche
   const ours = new Set(schemas.map(({ name }) => name));
   const unknown = done.filter((name) => ours.has(name.slice(0, name.indexOf("/"))) && !known.has(name));
   const pending = [...known.keys()].filter((name) => !done.includes(name));
-  return { unknown, pending, changed: await changedMigrations(client, known), isEmpty };
+  return { unknown, pending, changed: await changedMigrations(client, known), done, isEmpty };
 }
 
 /**

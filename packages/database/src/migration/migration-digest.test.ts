@@ -103,7 +103,7 @@ test("a migration that fails leaves no digest", async () => {
 
 test("a package in another schema has digests of its own", async () => {
   await migrate({ url, schemas: [zoo] });
-  await migrate({ url, schemas: [inSchema(zoo, "acme_zoo")] });
+  await migrate({ url, schemas: [zoo, inSchema(zoo, "acme_zoo")] });
   const refusal = migrate({ url, schemas: [zoo, inSchema(changed, "acme_zoo")] });
   await expect(refusal).rejects.toMatchObject({ changed: ["acme_zoo/0002-names"] });
 });

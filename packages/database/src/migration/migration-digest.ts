@@ -35,7 +35,7 @@ export class MigrationChangedError extends Error {
 }
 
 /** Pure. Returns the SHA-256 of a migration's text in hex. White space counts as one blank, because formatters change it. */
-function digestOf({ statements }: PackageMigration): string {
+export function digestOf({ statements }: PackageMigration): string {
   const text = statements.map((statement) => statement.trim().replaceAll(/\s+/g, " ")).join(";\n");
   return createHash("sha256").update(text).digest("hex");
 }
@@ -62,8 +62,7 @@ export async function makeDigestTable(client: Reader): Promise<void> {
 }
 
 /**
- * Returns the names of the migrations whose text has changed since it was applied. Returns none if the role may not read
- * DIGEST_TABLE: an owner of an earlier version has not granted this right.
+ * Returns the names of the migrations whose text has changed since it was applied.
  *
  * @param migrations the migrations by their names, such as `billing/0001`
  */
@@ -71,17 +70,26 @@ export async function changedMigrations(
   client: Reader,
   migrations: ReadonlyMap<string, PackageMigration>,
 ): Promise<string[]> {
+  const digests = await digestsOf(client, [...migrations.keys()]);
+  return [...digests].flatMap(([name, digest]) => {
+    const migration = migrations.get(name)!;
+    return migration.mayChange === true || digestOf(migration) === digest ? [] : [name];
+  });
+}
+
+/**
+ * Returns the stored digests of applied migrations by their names, in the order of the names. Returns none if the role may not
+ * read DIGEST_TABLE: an owner of an earlier version has not granted this right.
+ */
+export async function digestsOf(client: Reader, names: readonly string[]): Promise<Map<string, string>> {
   const { rows: rights } = await client.query<{ mayRead: boolean | null }>(
     `select has_table_privilege(to_regclass($1), 'select') as "mayRead"`,
     [DIGEST_TABLE],
   );
-  if (rights[0]?.mayRead !== true) return [];
+  if (rights[0]?.mayRead !== true) return new Map();
   const { rows } = await client.query<{ name: string; digest: string }>(
     `select name, digest from ${DIGEST_TABLE} where name = any ($1) order by name`,
-    [[...migrations.keys()]],
+    [names],
   );
-  return rows.flatMap(({ name, digest }) => {
-    const migration = migrations.get(name)!;
-    return migration.mayChange === true || digestOf(migration) === digest ? [] : [name];
-  });
+  return new Map(rows.map(({ name, digest }) => [name, digest]));
 }

@@ -4,6 +4,7 @@ import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs
 import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
 import { sqlState } from "../sql/sql-state.ts";
 import type { PackageSchema } from "../package-schema.ts";
+import { exportOf } from "../schema-name.ts";
 import { comparedWith } from "./migrate.ts";
 import { MigrationChangedError } from "./migration-digest.ts";
 
@@ -152,16 +153,6 @@ function rightsMissing(schema: PackageSchema, what: string, role = "of this conn
 function migrateCall(schema: PackageSchema, jobsSchema = DEFAULT_JOBS_SCHEMA): string {
   const where = jobsSchema === DEFAULT_JOBS_SCHEMA ? "" : `, jobsSchema: "${jobsSchema}"`;
   return `migrate({ url, schemas: [${exportOf(schema)}], jobs: true${where} })`;
-}
-
-/**
- * Returns the TypeScript expression for a package's schema, to show in an error: `rateLimitsSchema` for the schema
- * `rate_limits`.
- */
-function exportOf({ name, renamedFrom, exportedAs }: PackageSchema): string {
-  if (exportedAs !== undefined) return exportedAs;
-  const own = (renamedFrom ?? name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return renamedFrom === undefined ? `${own}Schema` : `inSchema(${own}Schema, "${name}")`;
 }
 
 /** Returns an object that sends queries through the pool of a database. The pool may belong to a host. */

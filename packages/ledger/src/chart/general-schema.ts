@@ -206,6 +206,8 @@ export function generalSchema(name: string, rules: Pick<PackageSchema, "migratio
       (table) => `${DEFAULT_SCHEMA}.${table}`,
     ),
     exportedAs: "chart.schema",
+    // The check of the chart refuses a changed name.
+    another: true,
     ...(check && { check }),
   };
   if (name === DEFAULT_SCHEMA) return schema;
