@@ -240,12 +240,9 @@ async function endpointsCondition(
   addresses: readonly string[],
   states: readonly DeliveryState[] | undefined,
 ): Promise<Condition> {
-  if (states?.length !== 1 || states[0] !== "parked") return ($) => `d.lender_id = any (${$(addresses)}::uuid[])`;
-  const ids: string[] = [];
-  for (const address of addresses) {
-    for (const { id } of await query<{ id: string }>(em, selectEndpointId, [address])) ids.push(id);
-  }
-  return ($) => `d.endpoint_id = any (${$(ids)}::uuid[])`;
+  if (states?.length !== 1 || states[0] !== "parked") return ($) => `d.lender_id = any (${$(addresses)})`;
+  const endpoints = await query<{ id: string }>(em, selectEndpointIds, [addresses]);
+  return ($) => `d.endpoint_id = any (${$(endpoints.map(({ id }) => id))})`;
 }
 
 function stateCondition(state: DeliveryState, now: Date): Condition {
@@ -306,6 +303,11 @@ const selectDetail = statement(
 );
 
 const selectEndpointId = statement("webhooks.endpoint-id", `select id from webhooks.endpoint where lender_id = $1`);
+
+const selectEndpointIds = statement(
+  "webhooks.endpoint-ids",
+  `select id from webhooks.endpoint where lender_id = any ($1)`,
+);
 
 const selectIdsOfStream = statement(
   "webhooks.event-ids-of-loan",

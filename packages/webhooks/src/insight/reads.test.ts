@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
-import { newId, publicId, query, statement, transaction } from "@collections/database";
+import { directUrl } from "@collections/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createDatabase, newId, publicId, query, statement, transaction } from "@collections/database";
 import { createOutbound } from "@collections/outbound";
 import {
   CallbackNotConfiguredError,
@@ -14,10 +15,14 @@ import {
   eventsOf,
   lastEvents,
   listDeliveries,
+  listEndpoints,
   sequenceProblems,
   testEndpoint,
+  upsertEndpoint,
 } from "../index.ts";
 import { lease } from "../dispatch/lease.ts";
+import { addressOf } from "../endpoint/address.ts";
+import { webhooksSchema } from "../schema.ts";
 import { openReceiver } from "../../tests/receiver.ts";
 import { eventsOn, KEY_ID, openTrial, SECRET } from "../../tests/trial.ts";
 
@@ -79,6 +84,39 @@ describe("the list of deliveries", () => {
       expect(deliveries).toHaveLength(5);
       expect(pagesRead).toBeLessThan(100);
     }
+  });
+
+  test("finds the parked deliveries of any number of endpoints with equally many statements", async () => {
+    const sent: (string | undefined)[] = [];
+    const observed = await createDatabase({
+      url: trial.url,
+      directUrl: directUrl(trial.url),
+      schemas: [webhooksSchema],
+      onStatement: ({ name }) => sent.push(name),
+    });
+    onTestFinished(() => observed.close());
+    const counts: number[] = [];
+    for (const names of [["crm"], ["crm", "erp", "mail", "shop"]]) {
+      const tenantId = await trial.addLender(null);
+      for (const name of names) {
+        await transaction(database.em(), (tx) => upsertEndpoint(tx, { tenantId, name, url: null }));
+      }
+      const endpoints = (await listEndpoints(database.em(), tenantId)).map(({ name }) => name);
+      expect(endpoints).toHaveLength(names.length + 1);
+      for (const endpoint of endpoints) {
+        await query(database.em(), insertSettled, [addressOf({ tenantId, endpoint }), "parked", 1]);
+      }
+      const list = () => listDeliveries(observed.em(), { tenantId, endpoint: "*", states: ["parked"] }, new Date());
+      // The first list reads the names of the endpoints, once in each process.
+      await list();
+      sent.length = 0;
+      const { deliveries } = await list();
+      expect(deliveries).toHaveLength(endpoints.length);
+      expect(new Set(deliveries.map(({ endpoint }) => endpoint ?? null))).toEqual(new Set(endpoints));
+      expect(sent.filter((name) => name === "webhooks.endpoint-ids")).toHaveLength(1);
+      counts.push(sent.length);
+    }
+    expect(counts[1]).toBe(counts[0]);
   });
 
   test("shows a delivery with its bytes only to its own lender", async () => {
