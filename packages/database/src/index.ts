@@ -33,6 +33,7 @@ export {
   NotDistributableError,
 } from "./cluster/distribute.ts";
 export { distributionFaults } from "./cluster/distribution-faults.ts";
+export { deleteJobs } from "./jobs/delete-jobs.ts";
 export { type FailedJobs, failedJobs } from "./jobs/failed-jobs.ts";
 export { newestOfEachKind, type NewestOfEachKind } from "./sql/newest-of-each-kind.ts";
 export { AFTER_ALL_IDS, BEFORE_ALL_IDS, firstIdAt, firstIdSince, newId, parsePublicId, publicId } from "./ids.ts";

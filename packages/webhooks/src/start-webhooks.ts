@@ -1,9 +1,9 @@
-import { type EntityManager, every, type Job, requireReady } from "@collections/database";
+import { type Database, type EntityManager, every, type Job, requireReady } from "@collections/database";
 import { createDispatcher, pollIntervalOf } from "./dispatch/dispatcher.ts";
 import { errorLog, type Log } from "./dispatch/log.ts";
 import { retryDue, retryQueue, sweep } from "./dispatch/retry.ts";
 import { releaseHeldBack } from "./endpoint/alert-held-back.ts";
-import { type AlertJob, alertQueue, withNewNames } from "./endpoint/alert.ts";
+import { alertExists, type AlertJob, alertQueue, withNewNames } from "./endpoint/alert.ts";
 import { DEFAULT_TIMEOUT_MS } from "./endpoint/attempt.ts";
 import { probeDue, type Prober } from "./endpoint/probe.ts";
 import { DEFAULT_PROBE_INTERVAL_MS } from "./endpoint/suspension.ts";
@@ -21,6 +21,8 @@ const REPLAY_STEP_MS = 1_000;
 const SWEEP_EVERY_MS = 15_000;
 const RELEASE_EVERY_MS = 60_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
+
+type SendAlert = (job: Job<AlertJob>) => Promise<void>;
 
 /** The webhooks of one process while they run. */
 export interface Webhooks {
@@ -50,7 +52,9 @@ export async function startWebhooks(options: WebhooksOptions): Promise<Webhooks>
   await requireReady(database, webhooksSchema, { works: true });
   const queues = await Promise.all([
     database.jobs.work(retryQueue, { concurrency: RETRIES_AT_A_TIME }, ({ data }) => retryDue(database.em(), data)),
-    ...(sendAlert ? [database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, alertSender(sendAlert))] : []),
+    ...(sendAlert
+      ? [database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, alertSender(database, sendAlert))]
+      : []),
   ]);
   const dispatcher = createDispatcher({ ...options, log });
   dispatcher.start();
@@ -67,8 +71,13 @@ export async function startWebhooks(options: WebhooksOptions): Promise<Webhooks>
   };
 }
 
-function alertSender(sendAlert: (job: Job<AlertJob>) => Promise<void>): (job: Job<AlertJob>) => Promise<void> {
-  return (job) => sendAlert({ ...job, data: withNewNames(job.data) });
+function alertSender({ em }: Database, sendAlert: SendAlert): SendAlert {
+  return async (job) => {
+    const data = withNewNames(job.data);
+    // A host enqueues a job with `to` for contacts that it has not reached. The tenant may have been erased since.
+    if (data.to !== undefined && !(await alertExists(em(), data))) return;
+    await sendAlert({ ...job, data });
+  };
 }
 
 function startRoutines(options: WebhooksOptions, log: Log) {

@@ -1,5 +1,15 @@
-import { enqueue, newId, query, queue, statement, defineTable, type Tx } from "@collections/database";
+import {
+  defineTable,
+  enqueue,
+  type EntityManager,
+  newId,
+  query,
+  queue,
+  statement,
+  type Tx,
+} from "@collections/database";
 import type { FailureReason } from "@collections/outbound";
+import { addressOf } from "./address.ts";
 import type { AttemptErrorCode } from "./attempt.ts";
 import { streamNames, tenantNames } from "./old-names.ts";
 import { type Recipient, recipientOf } from "./recipient.ts";
@@ -129,6 +139,11 @@ export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
   await enqueue(tx, alertQueue, withNewNames({ ...recipient, alertId, cause, ...times, facts, heldBack }));
 }
 
+/** Whether the alert of a job is still stored. `eraseTenant` deletes it. */
+export async function alertExists(em: EntityManager, job: AlertJob): Promise<boolean> {
+  return (await query(em, selectAlert, [addressOf(job), job.alertId])).length > 0;
+}
+
 /**
  * Adds `tenantId` and `stream` to a job. A job keeps the older names `lenderId` and `loan` too, because processes of an
  * older version read them. Two kinds of input have only the older names: rows of alerts, and jobs that a process of an
@@ -159,6 +174,8 @@ export const RAISED_COLUMNS = `a.lender_id as "lenderId", a.id as "alertId", a.c
 // functions in DO UPDATE and RETURNING. So the query compares the difference of two times with an interval instead of
 // subtracting the interval from a time, and casts nothing between text and a time.
 const IS_DUE = `excluded.raised_at - a.raised_at >= interval '1 hour'`;
+
+const selectAlert = statement("webhooks.alert-exists", `select from ${alerts.name} where lender_id = $1 and id = $2`);
 
 const RAISED = ["lenderId", "id", "cause", "facts", "raisedAt", "heldBack"] as const;
 

@@ -1,9 +1,13 @@
-import { createDatabase, migrate, newId, query, statement, transaction } from "@collections/database";
+import { createDatabase, enqueue, migrate, newId, query, statement, transaction } from "@collections/database";
 import { directUrl, until } from "@collections/testing";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openReceiver } from "../../tests/receiver.ts";
 import { openTrial, UNPACED } from "../../tests/trial.ts";
+import { addressOf } from "../endpoint/address.ts";
+import { raiseAlert } from "../endpoint/alert.ts";
 import {
+  type AlertJob,
+  alertQueue,
   deliveryTotals,
   emit,
   type EmitResult,
@@ -83,6 +87,62 @@ async function addressesOf(tenantId: string): Promise<string[]> {
   return rows.map(({ address }) => address);
 }
 
+/** Counts the jobs that mail alerts of a tenant, in each state. */
+async function mailsOf(tenantId: string): Promise<Record<string, number>> {
+  const { rows } = await database.pool.query<{ state: string; count: number }>(
+    `select state::text, count(*)::int as count from collections_jobs.job
+     where name = 'webhooks.alert' and data ->> 'tenantId' = $1 group by state`,
+    [tenantId],
+  );
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+/** Raises two alerts of a tenant, one of them about its endpoint crm. Each has a mail. */
+async function raiseTwo(): Promise<string> {
+  const tenantId = await trial.addLender(null);
+  await transaction(em(), async (tx) => {
+    await upsertEndpoint(tx, { tenantId, name: "crm", url: null });
+    for (const endpoint of [undefined, "crm"]) {
+      const facts = { since: new Date().toISOString() };
+      await raiseAlert(tx, { lenderId: addressOf({ tenantId, endpoint }), cause: "parked", facts });
+    }
+  });
+  return tenantId;
+}
+
+test("two calls of eraseTenant at once delete each queued mail once", async () => {
+  const [tenantId, otherId] = [await raiseTwo(), await raiseTwo()];
+  const erased = await Promise.all([database, otherDatabase].map((on) => eraseTenant(on.em(), tenantId)));
+  expect(erased.reduce((sum, { mails }) => sum + mails, 0)).toBe(2);
+  expect([await mailsOf(tenantId), await mailsOf(otherId)]).toEqual([{}, { created: 2 }]);
+  expect(await eraseTenant(em(), otherId)).toMatchObject({ mails: 2 });
+});
+
+test("a mail that is being sent while its tenant is erased is not repeated", async () => {
+  const tenantId = await raiseTwo();
+  const [sending, erased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let calls = 0;
+  const sendAlert = async ({ data }: { readonly data: AlertJob }) => {
+    if (data.tenantId !== tenantId) return;
+    calls += 1;
+    if (calls === 2) sending.resolve();
+    await erased.promise;
+    await transaction(em(), (tx) => enqueue(tx, alertQueue, { ...data, to: ["ops@acme.example"] }));
+    throw new Error("the mail server has gone");
+  };
+  {
+    await using _running = await trial.work({ suspension: UNPACED, sendAlert });
+    await sending.promise;
+    expect(await mailsOf(tenantId)).toEqual({ active: 2 });
+    expect(await eraseTenant(em(), tenantId)).toMatchObject({ mails: 2 });
+    erased.resolve();
+    await until(async () => (await mailsOf(tenantId))["completed"] === 2);
+  }
+  expect(calls).toBe(2);
+  expect(await mailsOf(tenantId)).toEqual({ completed: 2 });
+  expect(await eraseTenant(em(), tenantId)).toMatchObject({ rows: 0, mails: 2 });
+});
+
 test("eraseTenant deletes every row of one tenant, also after an interruption", async () => {
   const [tenantId, otherId] = (await withTenants(2)) as [string, string];
   const [addresses, others] = [await addressesOf(tenantId), await addressesOf(otherId)];
@@ -101,9 +161,10 @@ test("eraseTenant deletes every row of one tenant, also after an interruption", 
   await database.pool.query(MEND_EVENTS);
 
   const rows = Object.values(left).reduce((sum, count) => sum + count, 0);
-  expect(await eraseTenant(em(), tenantId, { batch: 2 })).toEqual({ rows });
+  expect(await mailsOf(tenantId)).toEqual({ created: 1 });
+  expect(await eraseTenant(em(), tenantId, { batch: 2 })).toEqual({ rows, mails: 1 });
   expect(await rowsOf(addresses)).toEqual({});
-  expect(await eraseTenant(em(), tenantId)).toEqual({ rows: 0 });
+  expect(await eraseTenant(em(), tenantId)).toEqual({ rows: 0, mails: 0 });
   expect(await rowsOf(others)).toEqual(kept);
 });
 
@@ -121,7 +182,7 @@ test("eraseTenant deletes the events of a tenant without endpoints", async () =>
   const tenantId = newId();
   const event = { tenantId, kind: "invoice.paid", stream: "INV-1", occurredAt: new Date(), body: "{}" };
   await transaction(em(), (tx) => emit(tx, [event, event, event]));
-  expect(await eraseTenant(em(), tenantId.toUpperCase(), { batch: 1 })).toEqual({ rows: 6 });
+  expect(await eraseTenant(em(), tenantId.toUpperCase(), { batch: 1 })).toEqual({ rows: 6, mails: 0 });
   expect(await rowsOf([tenantId])).toEqual({});
   expect((await listEventsWithoutEndpoint(em(), tenantId)).events).toEqual([]);
 });

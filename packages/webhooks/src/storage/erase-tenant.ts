@@ -1,4 +1,5 @@
-import { type EntityManager, query, statement, transaction } from "@collections/database";
+import { deleteJobs, type EntityManager, query, statement, transaction } from "@collections/database";
+import { alertQueue } from "../endpoint/alert.ts";
 import { unnamedKey } from "../endpoint/endpoint.ts";
 import { checkTenantId } from "../endpoint/endpoint-input.ts";
 
@@ -6,9 +7,13 @@ import { checkTenantId } from "../endpoint/endpoint-input.ts";
 const DEFAULT_BATCH = 5_000;
 const MAX_BATCH = 100_000;
 
-/** The number of rows that a call of `eraseTenant` has deleted, over all tables. */
+/**
+ * What a call of `eraseTenant` has deleted: the number of rows over all tables, and of jobs that mail alerts, also those that
+ * were done in the last hour.
+ */
 export interface ErasedTenant {
   readonly rows: number;
+  readonly mails: number;
 }
 
 /**
@@ -34,10 +39,11 @@ export class EraseNotPermittedError extends Error {
 }
 
 /**
- * Deletes everything of a tenant: its endpoints, events, deliveries, attempts, alerts and replays. First removes the endpoints, so
- * that no attempt begins any more. Then deletes the rows in batches, each in a transaction of its own. A call that is interrupted
- * can be repeated, and does the rest. Stop emitting events for the tenant before: a later event would be stored again. Jobs of the
- * tenant that are still queued do nothing, except the mails of alerts.
+ * Deletes everything of a tenant: its endpoints, events, deliveries, attempts, alerts with their queued mails, and replays. First
+ * removes the endpoints, so that no attempt begins any more. Then deletes the rows in batches, each in a transaction of its own.
+ * A call that is interrupted can be repeated, and does the rest. Stop emitting events for the tenant before: a later event would
+ * be stored again. Other jobs of the tenant that are still queued do nothing. A mail that is being sent is not stopped, and not
+ * repeated if it fails.
  * @throws EraseNotPermittedError and InvalidEndpointError, before anything is deleted
  *
  * @example
@@ -56,13 +62,15 @@ export async function eraseTenant(
   await requireRights(em);
   const tenant = tenantId.toLowerCase();
   const addresses = await stopEndpoints(em, tenant);
-  let rows = 0;
+  let [rows, mails] = [0, 0];
   for (const address of addresses) {
     for (const deleteRows of BATCHES) rows += await deleteAll(em, deleteRows, address, batch);
+    // Jobs follow the alerts: without its alert, a job that is enqueued later mails nothing. A job has the id of its tenant.
+    if (address === tenant) mails += await deleteJobs(em, alertQueue, { lenderId: tenant });
     // The row of the endpoint is the last one: a repeated call finds the addresses of the tenant in these rows.
     rows += (await query(em, deleteEndpoint, [address])).length;
   }
-  return { rows };
+  return { rows, mails };
 }
 
 async function requireRights(em: EntityManager): Promise<void> {
