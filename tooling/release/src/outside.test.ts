@@ -128,6 +128,24 @@ describe("a package that a host uses alone", () => {
   );
 });
 
+test("jobs without @collections/pg-boss name the file to install", async () => {
+  const folder = join(dirname(outside.app), "without-jobs");
+  const { path } = outside.tarballs.find(({ name }) => name === "@collections/database")!;
+  await installAlone(folder, [path]);
+  await writeFile(
+    join(folder, "migrate.js"),
+    `import { migrate } from "@collections/database";
+     const at = { url: process.argv[2], schemas: [] };
+     const { applied } = await migrate(at);
+     console.log(applied.length, await migrate({ ...at, jobs: true }).catch((error) => error.message));`,
+  );
+  const url = directUrl((await emptyDatabase()).url);
+  const { stdout } = await run(process.execPath, ["migrate.js", url], { cwd: folder });
+  expect(stdout.trim()).toBe(
+    "0 Jobs need @collections/pg-boss, which is not installed. Install its file of the same release: npm install ./collections-pg-boss-*.tgz.",
+  );
+});
+
 describe("outside of the workspace", () => {
   test("every entry point of every package can be imported on this Node and on the oldest supported one", async () => {
     const file = await script(
