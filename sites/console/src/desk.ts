@@ -177,7 +177,9 @@ export interface DeliveriesPage {
   readonly deliveries: readonly {
     readonly eventId: string;
     readonly lenderCode: string;
+    /** The code of the kind of event; `what` has its words. */
     readonly kind: string;
+    readonly what: string;
     readonly sourceLoanNumber: string;
     readonly state: string;
     readonly attempts: number;
@@ -193,7 +195,9 @@ export interface DeliveriesPage {
 export interface DeliveryView {
   readonly eventId: string;
   readonly lenderCode: string;
+  /** The code of the kind of event; `what` has its words. */
   readonly kind: string;
+  readonly what: string;
   readonly sourceLoanNumber: string;
   readonly state: string;
   readonly timeZone: string;

@@ -4,6 +4,7 @@ import { deliveriesOfLenders, onOneLine } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
 import { deliveryById, type DeliveryDetail, type DeliveryState, remedyFor } from "@collections/webhooks";
+import { eventWords } from "./words/act-words.ts";
 
 const PAGE_SIZE = 50;
 
@@ -33,6 +34,7 @@ export async function pageOfDeliveries(
       eventId: publicId("evt", eventId),
       lenderCode: lenderOf.get(tenantId)!.code,
       kind: one.kind,
+      what: eventWords(one.kind),
       sourceLoanNumber: stream,
       state: one.state,
       attempts: one.attempts,
@@ -67,6 +69,7 @@ export function shownDeliveryPage({ lender, delivery }: { lender: Lender; delive
     eventId: publicId("evt", eventId),
     lenderCode: lender.code,
     kind,
+    what: eventWords(kind),
     sourceLoanNumber: stream,
     state,
     timeZone: lender.timeZone,

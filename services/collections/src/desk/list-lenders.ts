@@ -9,6 +9,7 @@ import { endpointWithLastFailure, listDeliveries } from "@collections/webhooks";
 import { hasUsed } from "@collections/request-log";
 import { wordsFor } from "./failure-words.ts";
 import { shownDelivery } from "./shown-delivery.ts";
+import { eventWords } from "./words/act-words.ts";
 
 const PAGE_SIZE = 50;
 const DELIVERIES = 20;
@@ -82,6 +83,7 @@ export async function lenderOf(em: EntityManager, code: string, before: string |
     deliveries: page.deliveries.map((delivery) => ({
       ...shownDelivery(delivery, lender.code),
       lenderCode: lender.code,
+      what: eventWords(delivery.kind),
       createdAt: local(delivery.createdAt)!,
     })),
     next: page.nextCursor,

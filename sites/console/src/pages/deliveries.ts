@@ -77,8 +77,8 @@ export function deliveryTable(
     columns: [
       {
         label: "Event",
-        cell: ({ kind, eventId }) =>
-          html`<span class="short"><a href="${home}${deliveryPath(eventId)}">${kind}</a></span>`,
+        cell: ({ kind, what, eventId }) =>
+          html`<span class="short"><a href="${home}${deliveryPath(eventId)}">${what}</a></span> <small>${kind}</small>`,
       },
       ...(hasLender ? [{ label: "Lender", isShort: true, cell: ({ lenderCode }: ListedDelivery) => lenderCode }] : []),
       {

@@ -13,14 +13,14 @@ export function deliveryPage(
   view: DeliveryView,
   { hidden, isDone = false, ...typed }: Typed & { readonly hidden: Html | undefined; readonly isDone?: boolean },
 ): PageContent {
-  const { eventId, lenderCode, kind, sourceLoanNumber, state, timeZone, facts, attempts, isReplayable } = view;
+  const { eventId, lenderCode, kind, what, sourceLoanNumber, state, timeZone, facts, attempts, isReplayable } = view;
   const isNew = state === "waiting" || state === "in_flight";
   return {
     title: "Delivery",
     section: "Deliveries",
-    main: html`<h1>${kind} <span class="state">${words(state)}</span></h1>
+    main: html`<h1>${what} <span class="state">${words(state)}</span></h1>
       <p class="about">
-        ${eventId}, ${lenderCode}
+        ${kind}, ${eventId}, ${lenderCode}
         <a href="${home}/cases/${encodeURIComponent(lenderCode)}/${encodeURIComponent(sourceLoanNumber)}"
           >loan ${sourceLoanNumber}</a
         >

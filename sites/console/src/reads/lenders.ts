@@ -44,7 +44,9 @@ export interface LenderView {
   readonly deliveries: readonly {
     readonly eventId: string;
     readonly lenderCode: string;
+    /** The code of the kind of event; `what` has its words. */
     readonly kind: string;
+    readonly what: string;
     readonly sourceLoanNumber: string;
     readonly state: string;
     readonly attempts: number;
