@@ -186,7 +186,7 @@ describe("the form of a delivery", () => {
     await imported("D-1");
     const { pool } = service.app.database;
     const list = await visitor.get(`/console/deliveries?lender=${code}`);
-    const [, eventPath] = new RegExp(`href="(/console/deliveries/evt_[^"]+)">case\\.`).exec(list.text)!;
+    const [, eventPath] = new RegExp(`href="(/console/deliveries/evt_[^"]+)">Case `).exec(list.text)!;
     await pool.query("update webhooks.delivery set state = 'parked', settled_at = now(), attempts = 7");
     const answer = await sendForm(eventPath!, { reason: "Their outage is over" }, `${eventPath}/replay`);
     expect(answer.headers.get("location")).toBe(`${eventPath}?done=replay`);
