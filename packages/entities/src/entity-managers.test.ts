@@ -40,7 +40,7 @@ async function opened(entities: NonNullable<PackageSchema["entities"]>) {
   return { database, discovered };
 }
 
-test("an entity is discovered when it is first used, and others are not", async () => {
+test("only the entities that are used are discovered", async () => {
   const { database, discovered } = await opened([Plumber, Fee]);
   expect(discovered()).toEqual([]);
   const id = newId();
@@ -52,7 +52,7 @@ test("an entity is discovered when it is first used, and others are not", async 
   expect(await database.em().findOne(Fee, { id })).toMatchObject({ minor: 9_007_199_254_740_993n });
 });
 
-test("an entity is found by its class, by a query builder and by two readers at once", async () => {
+test("two readers and a query builder find an entity at once", async () => {
   const { database, discovered } = await opened([Plumber, Fee]);
   const [byClass, built, counted] = await Promise.all([
     database.em().find(Plumber.meta.class, {}),
@@ -77,4 +77,18 @@ test("entities with relations are all discovered at once", async () => {
 test("an entity that no schema names is refused when it is used", async () => {
   const { database } = await opened([Plumber]);
   await expect(database.em().find(Fee, {})).rejects.toThrow(/^No schema of this database has the entity Fee\. Add it/);
+});
+
+test("an entity that cannot be discovered gives the same error each time", async () => {
+  const Keyless = defineEntity({
+    name: "Keyless",
+    schema: "market",
+    tableName: "fee",
+    properties: { minor: p.bigint() },
+  });
+  const { database } = await opened([Keyless, Plumber]);
+  const read = () => database.em().find(Keyless, {});
+  await expect(read()).rejects.toThrow("Keyless entity is missing @PrimaryKey()");
+  await expect(read()).rejects.toThrow("Keyless entity is missing @PrimaryKey()");
+  expect(await database.em().find(Plumber, {})).toEqual([]);
 });

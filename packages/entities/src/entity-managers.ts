@@ -78,14 +78,22 @@ function standsAlone({ meta }: EntitySchema): boolean {
  */
 function discoverWhenUsed(orm: MikroORM, entities: readonly EntitySchema[]): void {
   const undiscovered = new Map<unknown, EntitySchema>(entities.map((entity) => [entity.meta.class, entity]));
+  // A second attempt would fail with another error, because MikroORM keeps half of the first.
+  const failures = new Map<unknown, unknown>();
   const metadata = orm.getMetadata();
   const find = metadata.find.bind(metadata);
   metadata.find = (name) => {
     const key = name instanceof EntitySchema ? name.meta.class : name;
+    if (failures.has(key)) throw failures.get(key);
     const entity = undiscovered.get(key);
     if (entity) {
       undiscovered.delete(key);
-      orm.discoverEntity(entity);
+      try {
+        orm.discoverEntity(entity);
+      } catch (error) {
+        failures.set(key, error);
+        throw error;
+      }
     }
     if (name instanceof EntitySchema && !metadata.has(name.meta.class))
       throw new UnknownEntityError(name.meta.className);

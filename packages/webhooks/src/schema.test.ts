@@ -42,7 +42,7 @@ test.each([
   },
 );
 
-test("migrate refuses another name for the webhooks of a database, unless they are further ones", async () => {
+test("migrate refuses another schema name unless the webhooks are further ones", async () => {
   const at = directUrl((await emptyDatabase()).url);
   await migrate({ url: at, schemas: [webhooksSchema] });
   const refused = migrate({ url: at, schemas: [inSchema(webhooksSchema, "acme_webhooks")] });

@@ -16,7 +16,7 @@ async function library(name: string, file?: string): Promise<string> {
   return join(folder, "dist/index.js");
 }
 
-test("licencesOf has each library once, sorted by name, and no modules of ours", async () => {
+test("licencesOf has each library once, sorted, and none of ours", async () => {
   const [one, other] = [await library("zebra", "license"), await library("@acme/ant", "LICENCE.md")];
   const text = await licencesOf([one, join(one, "../other.js"), other, join(root, "src/index.ts")]);
   expect(text.match(/^\S+ 1\.2\.3 \(MIT\)$/gm)).toEqual(["@acme/ant 1.2.3 (MIT)", "zebra 1.2.3 (MIT)"]);

@@ -35,7 +35,7 @@ test("every package declares exactly the packages that it imports", async () => 
   expect(fromRunning(await importArrows(packages))).toEqual(fromRunning(declaredArrows(packages)));
 });
 
-test("a dependency that is a peer of another dependency has an arrow from that one only", () => {
+test("a peer of another dependency has an arrow from that dependency only", () => {
   const [bookings, money] = [aPackage("packages/bookings", "domain"), aPackage("packages/money", "foundation")];
   const jobs = { ...aPackage("packages/jobs", "foundation"), peers: ["@collections/money", "pg"] };
   const packages = [{ ...bookings, dependencies: ["@collections/money", "@collections/jobs"] }, jobs, money];

@@ -86,7 +86,7 @@ describe("the list of deliveries", () => {
     }
   });
 
-  test("finds the parked deliveries of any number of endpoints with equally many statements", async () => {
+  test("reads parked deliveries of any number of endpoints by equally many statements", async () => {
     const sent: (string | undefined)[] = [];
     const observed = await createDatabase({
       url: trial.url,

@@ -118,7 +118,7 @@ test("two calls of eraseTenant at once delete each queued mail once", async () =
   expect(await eraseTenant(em(), otherId)).toMatchObject({ mails: 2 });
 });
 
-test("a mail that is being sent while its tenant is erased is not repeated", async () => {
+test("a mail that is sent during the erasure is not repeated", async () => {
   const tenantId = await raiseTwo();
   const [sending, erased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let calls = 0;

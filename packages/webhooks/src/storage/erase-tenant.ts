@@ -8,8 +8,8 @@ const DEFAULT_BATCH = 5_000;
 const MAX_BATCH = 100_000;
 
 /**
- * What a call of `eraseTenant` has deleted: the number of rows over all tables, and of jobs that mail alerts, also those that
- * were done in the last hour.
+ * What a call of `eraseTenant` has deleted: the rows of all tables (`rows`), and the jobs that mail alerts (`mails`), which
+ * are kept for an hour after they are done.
  */
 export interface ErasedTenant {
   readonly rows: number;
