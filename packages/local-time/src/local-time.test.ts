@@ -11,6 +11,19 @@ test.each([
   expect(new Date(wallClock(new Date(at), timeZone)).toISOString()).toBe(shown);
 });
 
+test("wallClock follows the clocks of one zone from second to second", () => {
+  const change = Date.parse("2026-03-29T01:00:00Z");
+  const shown = [-1_000, -1, 0, 999, -1, 0].map((ms) => timeIn("Europe/Berlin", new Date(change + ms)).slice(11));
+  expect(shown).toEqual(["01:59:59", "01:59:59", "03:00:00", "03:00:00", "01:59:59", "03:00:00"]);
+});
+
+test("wallClock refuses a Date without a time", () => {
+  const refused = () => wallClock(new Date(NaN), "Asia/Colombo");
+  expect(refused).toThrow(RangeError);
+  expect(timeIn("Asia/Colombo", new Date("2026-11-20T09:41:07Z"))).toBe("2026-11-20 15:11:07");
+  expect(refused).toThrow(RangeError);
+});
+
 describe("instantOf", () => {
   test.each([
     ["2026-11-20", "18:00", "Asia/Kolkata", "2026-11-20T12:30:00.000Z"],

@@ -15,13 +15,20 @@ const DAY_MS = 24 * HOUR_MS;
  * new Date(wallClock(new Date("2026-11-20T09:41:07Z"), "Asia/Kolkata")).toISOString(); // 2026-11-20T15:11:07.000Z
  */
 export function wallClock(at: Date, timeZone: string): number {
-  const parts = Object.fromEntries(
-    formatterOf(timeZone)
-      .formatToParts(at)
-      .map(({ type, value }) => [type, Number(value)]),
-  );
+  const zone = zoneOf(timeZone);
+  const second = Math.floor(at.getTime() / 1_000);
+  if (zone.second !== second) {
+    zone.offsetMs = shownSecond(zone.formatter, at) - second * 1_000;
+    zone.second = second;
+  }
+  return at.getTime() + zone.offsetMs;
+}
+
+/** Returns the local second that a formatter shows, as the milliseconds of a Date that shows it in UTC. */
+function shownSecond(formatter: Intl.DateTimeFormat, at: Date): number {
+  const parts = Object.fromEntries(formatter.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second) + (((at.getTime() % 1_000) + 1_000) % 1_000);
+  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /**
@@ -128,14 +135,25 @@ export function hoursOfDay(day: string, timeZone: string): Date[] {
   return hours;
 }
 
-// A cache of one DateTimeFormat per time zone, because creating one costs a hundred times as much as using it. The
-// cache needs no limit, because there are only a few hundred time zones.
-const formatters = new Map<string, Intl.DateTimeFormat>();
+/** What is kept of a time zone. */
+interface Zone {
+  readonly formatter: Intl.DateTimeFormat;
+  /**
+   * The last second that was converted, and its offset from UTC. Most calls are about now: a list of cases asks for the
+   * local day of each case.
+   */
+  second: number;
+  offsetMs: number;
+}
 
-function formatterOf(timeZone: string): Intl.DateTimeFormat {
-  let formatter = formatters.get(timeZone);
-  if (formatter === undefined) {
-    formatter = new Intl.DateTimeFormat("en-US", {
+// Creating a DateTimeFormat costs a hundred times as much as using it. The map needs no limit, because there are only a few
+// hundred time zones.
+const zones = new Map<string, Zone>();
+
+function zoneOf(timeZone: string): Zone {
+  let zone = zones.get(timeZone);
+  if (zone === undefined) {
+    const formatter = new Intl.DateTimeFormat("en-US", {
       timeZone,
       hourCycle: "h23",
       year: "numeric",
@@ -145,7 +163,8 @@ function formatterOf(timeZone: string): Intl.DateTimeFormat {
       minute: "numeric",
       second: "numeric",
     });
-    formatters.set(timeZone, formatter);
+    zone = { formatter, second: NaN, offsetMs: 0 };
+    zones.set(timeZone, zone);
   }
-  return formatter;
+  return zone;
 }
