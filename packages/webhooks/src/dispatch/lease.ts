@@ -231,7 +231,7 @@ function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans, pa
    ), free as materialized (
      select locked.*
      from head cross join lateral (
-       select d.*, d.ctid
+       select d.id, d.loan, d.ctid
        from webhooks.delivery d
        where d.lender_id = ${lenderId} and d.id >= head.id and d.id <= head.id
          and d.state not in ('retrying', 'delivered', 'parked')
