@@ -5,7 +5,7 @@ import { balanceMigration } from "./balance-migration.ts";
 import type { TransferMetadata } from "./chart.ts";
 import { holdMigration } from "./hold-migration.ts";
 import { metadataMigration } from "./metadata-migration.ts";
-import { minimumMigration } from "./minimum-migration.ts";
+import { minimumMigration, minimumsByKindMigration } from "./minimum-migration.ts";
 import { correctionMigration, generalMigration, postingKeyMigration } from "./general-migration.ts";
 
 /** The name of the schema of a chart that sets none. `ledger` is the schema of `@collections/bookings`. */
@@ -200,6 +200,7 @@ export function generalSchema(name: string, rules: Pick<PackageSchema, "migratio
       { name: "0005-metadata", statements: metadataMigration },
       { name: "0006-holds", statements: holdMigration },
       { name: "0007-minimums", statements: minimumMigration },
+      { name: "0008-minimums-by-kind", statements: minimumsByKindMigration },
       ...migrations,
     ],
     appendOnly: ["account", "transfer", "chain_block", "posting_key", "hold", "hold_end"].map(

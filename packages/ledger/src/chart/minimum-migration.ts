@@ -61,3 +61,27 @@ export const minimumMigration: readonly string[] = [
    end
    $$`,
 ];
+
+/**
+ * Looks for accounts with a minimum by one query for each kind. One query over all kinds took three times as long, also for a
+ * posting that takes from no such account, where it was a quarter of the time of the INSERT.
+ */
+export const minimumsByKindMigration: readonly string[] = [
+  `create or replace function general_ledger.hold_minimums() returns trigger language plpgsql as $$
+   begin
+     for i in 0 .. tg_nargs - 1 by 3 loop
+       perform general_ledger.require_minimum(taken.book, taken.account, tg_argv[i + 1], tg_argv[i + 2]::bigint)
+       from (
+         select distinct p.lender_id as book, side.account
+         from posted p
+         cross join lateral (
+           select case tg_argv[i + 1] when 'credit' then p.debit_account else p.credit_account end as account
+         ) side
+         where split_part(side.account, '/', 1) = tg_argv[i]
+         order by book, account
+       ) taken;
+     end loop;
+     return null;
+   end
+   $$`,
+];

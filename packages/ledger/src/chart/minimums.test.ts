@@ -51,10 +51,10 @@ describe("an account with a minimum", () => {
     expect(await book.balanceMinor(book.escrow)).toBe(-100n);
   });
 
-  test("does not deadlock when calls name two accounts in opposite orders", async () => {
+  test("does not deadlock when calls name the accounts in opposite orders", async () => {
     const other = await new MarketBook(database).open();
     await other.post(other.posting("deposit", 1_000n));
-    const pair = [book.posting("release", 10n), other.posting("release", 10n)];
+    const pair = [book, other].flatMap((one) => [one.posting("release", 10n), one.posting("payout", 5n)]);
     const calls = Array.from({ length: 20 }, (_, index) => book.post(...(index % 2 ? pair : pair.toReversed())));
     await Promise.all(calls);
     expect(await book.balanceMinor(book.escrow)).toBe(-800n);
@@ -123,6 +123,24 @@ describe("the minimums of a chart", () => {
       schema,
       version,
     });
+
+  test("are still held after the migration of an older database", async () => {
+    const at = directUrl((await emptyDatabase()).url);
+    const { schema: now } = marketplace;
+    const older = { ...now, migrations: now.migrations.filter(({ name }) => name !== "0008-minimums-by-kind") };
+    await migrate({ url: at, schemas: [older] });
+    await using stack = new AsyncDisposableStack();
+    const market = await createDatabase({ url: at, schemas: [older] });
+    stack.defer(() => market.close());
+    const books = await Promise.all([1, 2].map(() => new MarketBook(market).open()));
+    await Promise.all(books.map((one) => one.post(one.posting("deposit", 10n))));
+    expect((await migrate({ url: at, schemas: [now] })).applied).toEqual(["general_ledger/0008-minimums-by-kind"]);
+    for (const one of books) {
+      await one.post(one.posting("release", 10n));
+      await expect(one.post(one.posting("release", 1n))).rejects.toMatchObject({ code: "BELOW_MINIMUM" });
+      await expect(one.post(one.posting("payout", 11n))).rejects.toMatchObject({ code: "BELOW_MINIMUM" });
+    }
+  });
 
   test("come with a new version unless an account is below them", async () => {
     const at = directUrl((await emptyDatabase()).url);
