@@ -91,7 +91,7 @@ test.each([
   },
   {
     ...selectCounts,
-    finds: /visit_start_received(.|\n)*visit_completion_received(.|\n)*case_unassigned(.|\n)*promise_due/,
+    finds: /Only Scan using visit_ended(.|\n)*Only Scan using visit_long(.|\n)*case_unassigned(.|\n)*promise_due/,
   },
   { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
 ])(

@@ -13,6 +13,7 @@ import { rareStatusesMigration } from "./migrations/0019-rare-statuses.ts";
 import { visitTimesMigration } from "./migrations/0020-visit-times.ts";
 import { statusGroupsMigration } from "./migrations/0021-status-groups.ts";
 import { filterKeysMigration } from "./migrations/0022-filter-keys.ts";
+import { countedVisitsMigration } from "./migrations/0023-counted-visits.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
 import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
@@ -295,6 +296,7 @@ export const casesSchema: PackageSchema = {
     { name: "0020-visit-times", statements: visitTimesMigration },
     { name: "0021-status-groups", statements: statusGroupsMigration },
     { name: "0022-filter-keys", statements: filterKeysMigration },
+    { name: "0023-counted-visits", statements: countedVisitsMigration },
   ],
   readOnly: ["cases.search_state"],
   undistributed: [

@@ -1,6 +1,7 @@
 import { query, statement } from "@collections/database";
 import type { EntityManager } from "@collections/entities";
 import type { Disposition } from "../case/disposition.ts";
+import { isLong } from "../migrations/0023-counted-visits.ts";
 import type { PromiseState } from "./promise-to-pay.ts";
 
 /** The number of visits that ended with a disposition. */
@@ -70,7 +71,7 @@ export async function dayCounts(
 ): Promise<{ readonly days: DayCounts[]; readonly unassigned: UnassignedCases }> {
   const bounds = [...days.map(({ from }) => from), days.at(-1)!.to].map((at) => at.toISOString());
   const names = days.map(({ day }) => day);
-  const values = [lenderId, bounds[0], bounds.at(-1), bounds, names[0], names.at(-1), names, mostUnassigned];
+  const values = [lenderId, bounds, names, mostUnassigned];
   const rows = await query<CountRow>(em, selectCounts, values);
   const countOf = (figure: CountRow["figure"], day: number | null, key: string | null = null) =>
     rows.find((row) => row.figure === figure && row.day === day && row.key === key)?.count ?? 0;
@@ -102,51 +103,64 @@ interface CountRow {
   readonly count: number;
 }
 
+/** When the short visits that started on a day have ended. */
+const END_OF_SHORT = "d.until + interval '1 hour'";
+
+// Reads each visit once. A visit that started on a day usually ended on this day, or within an hour after it, so the index on
+// the end finds it. A partial index finds the other visits that started: see isLong.
+//
 // An inner ORDER BY makes every plan use the index on the time or the day. With the primary key, a plan would read all
-// visits or promises of the lender. `started` and `ended` have one row for each field partner and day, not one for each visit.
+// visits or promises of the lender. Each day is a range of its own, so that PostgreSQL need not compute the day of each visit.
+// `visited` has one row for each day, field partner and disposition, and one for each long visit.
 // The number of the LIMIT is in a sub-select, so that PostgreSQL prefers the index that
 // returns the unassigned cases in this order, also without statistics: see list/list-cases.ts. No index names closed_at, because
 // a confirmation changes it. So the query reads the ended cases too.
 export const selectCounts = statement(
   "cases.day-counts",
-  `with started as materialized (
-     select width_bucket(v.start_received_at, $4::timestamptz[]) as day, v.field_partner_id, count(*) as visits
-     from (
-       select p.start_received_at, p.field_partner_id from cases.visit p
-       where p.lender_id = $1 and p.start_received_at >= $2::timestamptz and p.start_received_at < $3::timestamptz
+  `with days as materialized (
+     select u.day::integer as day, ($2::timestamptz[])[u.day] as since, ($2::timestamptz[])[u.day + 1] as until
+     from generate_series(1, cardinality($2::timestamptz[]) - 1) u (day)
+   ), visited as materialized (
+     select d.day, e.field_partner_id, e.disposition, e.started, e.ended
+     from days d cross join lateral (
+       select v.field_partner_id, v.disposition, count(*) filter (where v.completion_received_at < d.until) as ended,
+         count(*) filter (where v.start_received_at >= d.since and v.start_received_at < d.until) as started
+       from (
+         select p.field_partner_id, p.disposition, p.start_received_at, p.completion_received_at from cases.visit p
+         where p.lender_id = $1 and p.completion_received_at >= d.since and p.completion_received_at < ${END_OF_SHORT}
+         order by p.completion_received_at offset 0
+       ) v
+       group by v.field_partner_id, v.disposition
+     ) e
+     union all
+     select d.day, l.field_partner_id, null, 1, 0
+     from days d cross join lateral (
+       select p.field_partner_id from cases.visit p
+       where p.lender_id = $1 and p.start_received_at >= d.since and p.start_received_at < d.until and ${isLong("p.")}
+         and (p.completion_received_at >= d.since and p.completion_received_at < ${END_OF_SHORT}) is not true
        order by p.start_received_at offset 0
-     ) v
-     group by 1, 2
-   ), ended as materialized (
-     select width_bucket(v.completion_received_at, $4::timestamptz[]) as day, v.field_partner_id, v.disposition,
-       count(*) as visits
-     from (
-       select p.completion_received_at, p.field_partner_id, p.disposition from cases.visit p
-       where p.lender_id = $1 and p.completion_received_at >= $2::timestamptz
-         and p.completion_received_at < $3::timestamptz
-       order by p.completion_received_at offset 0
-     ) v
-     group by 1, 2, 3
+     ) l
    ), unassigned as materialized (
      select (count(*) filter (where c.closed_at is null))::integer as open, count(*)::integer as read
      from (
        select p.closed_at from cases.collection_case p
        where p.lender_id = $1 and p.is_current and p.assigned_field_partner_id is null
-       order by p.id desc limit (select $8::bigint)
+       order by p.id desc limit (select $4::bigint)
      ) c
    )
-   select 'started' as figure, s.day, null as key, sum(s.visits)::integer as count from started s group by s.day
+   select 'started' as figure, v.day, null as key, sum(v.started)::integer as count from visited v group by v.day
    union all
-   select 'ended', e.day, e.disposition, sum(e.visits)::integer from ended e group by e.day, e.disposition
+   select 'ended', v.day, v.disposition, sum(v.ended)::integer from visited v where v.ended > 0 group by v.day, v.disposition
    union all
    select 'active', a.day, null, count(*)::integer
-   from (select s.day, s.field_partner_id from started s union select e.day, e.field_partner_id from ended e) a
+   from (select distinct v.day, v.field_partner_id from visited v where v.started > 0 or v.ended > 0) a
    group by a.day
    union all
-   select 'promises', array_position($7::date[], d.due_on), d.state, count(*)::integer
+   select 'promises', array_position($3::date[], d.due_on), d.state, count(*)::integer
    from (
      select o.due_on, o.state from cases.promise o
-     where o.lender_id = $1 and o.due_on >= $5::date and o.due_on <= $6::date order by o.due_on, o.state offset 0
+     where o.lender_id = $1 and o.due_on >= ($3::date[])[1] and o.due_on <= ($3::date[])[cardinality($3::date[])]
+     order by o.due_on, o.state offset 0
    ) d
    group by d.due_on, d.state
    union all

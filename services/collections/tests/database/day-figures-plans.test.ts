@@ -45,10 +45,10 @@ const QUERIES: readonly [name: string, values: readonly unknown[], indexes: Read
   ["payment-links.count-links", [LENDER, ...IDS, BOUNDS], { payment_link_pkey: MOST_BY_IDS }],
   [
     "cases.day-counts",
-    [LENDER, FROM, TO, BOUNDS, NAMES[0], NAMES[1], NAMES, MOST_CASES],
+    [LENDER, BOUNDS, NAMES, MOST_CASES],
     {
-      visit_start_received: 2 * ROWS_A_DAY,
-      visit_completion_received: 2 * ROWS_A_DAY,
+      visit_ended: 2 * ROWS_A_DAY * (25 / 24),
+      visit_long: 2 * ROWS_A_DAY,
       case_unassigned: MOST_CASES,
       promise_due: 2 * ROWS_A_DAY,
     },
@@ -156,9 +156,12 @@ async function fill(client: Client): Promise<void> {
     `with visited as (
        insert into cases.visit (lender_id, id, case_id, field_partner_id, started_at, start_received_at, completed_at,
          completion_received_at, disposition)
-       select lender_id, gen_random_uuid(), id, gen_random_uuid(), created_at, created_at, created_at, created_at,
-         'PROMISE_TO_PAY'
-       from cases.collection_case
+       select lender_id, gen_random_uuid(), id, gen_random_uuid(), created_at, created_at, ended_at, ended_at,
+         case when ended_at is not null then 'PROMISE_TO_PAY' end
+       from (
+         select *, case when row_number() over (order by id) % 3 > 0 then created_at end as ended_at
+         from cases.collection_case
+       ) c
        returning lender_id, id, case_id, start_received_at as at)
      insert into cases.promise (lender_id, id, case_id, visit_id, amount_minor, currency, due_on, state, created_at)
      select lender_id, gen_random_uuid(), case_id, id, 1, 'INR', (at at time zone 'UTC')::date, 'kept', at from visited`,
