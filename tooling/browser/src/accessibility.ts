@@ -25,6 +25,13 @@ export async function contrastFindings(page: Page, passed: Set<string>): Promise
   return found.violations;
 }
 
+/** Runs only `link-in-text-block`, the other rule about colours, and only if a link stands beside other text. */
+export async function linkFindings(page: Page): Promise<string[]> {
+  if (!(await page.evaluate<boolean>(HAS_LINK_IN_TEXT))) return [];
+  const { violations } = await run(page, { runOnly: ["link-in-text-block"] });
+  return violations;
+}
+
 interface Found {
   readonly violations: string[];
   readonly passed: string[];
@@ -33,7 +40,9 @@ interface Found {
 async function run(page: Page, options: object, passed?: ReadonlySet<string>): Promise<Found> {
   // The debugger evaluates the script, so the page's Content-Security-Policy does not apply to it.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
-  const all = { resultTypes: ["violations"], elementRef: true, ...options };
+  // Without this option, axe also loads and parses the style sheets, for a rule that is not run.
+  const preload = { assets: ["media"] };
+  const all = { resultTypes: ["violations"], elementRef: true, preload, ...options };
   return page.evaluate<Found>(`(${RUN})(${JSON.stringify(all)}, ${JSON.stringify(passed && [...passed])})`);
 }
 
@@ -71,3 +80,15 @@ const RUN = `async (options, passed) => {
     passed: passed ? [...new Set(results.passes.flatMap(({ nodes }) => nodes.map(({ element }) => coloursOf(element))))] : [],
   };
 }`;
+
+/** A script that returns whether a block with a link also has text outside of links. */
+const HAS_LINK_IN_TEXT = `(() => {
+  const lengthOf = ({ textContent }) => textContent.replace(/\\s/g, "").length;
+  const blocks = new Map();
+  for (const link of document.querySelectorAll("a, [role=link]")) {
+    let block = link.parentElement;
+    while (block && getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
+    if (block) blocks.set(block, (blocks.get(block) ?? 0) + lengthOf(link));
+  }
+  return [...blocks].some(([block, inLinks]) => lengthOf(block) > inLinks);
+})()`;

@@ -1,4 +1,4 @@
-export { accessibilityFindings, contrastFindings } from "./accessibility.ts";
+export { accessibilityFindings, contrastFindings, linkFindings } from "./accessibility.ts";
 export { type Browser, startBrowser } from "./browser.ts";
-export { type OpenOptions, type OpenPage, SCREENS, type Screen } from "./open-page.ts";
+export { type OpenOptions, type OpenPage, savesPictures, SCREENS, type Screen } from "./open-page.ts";
 export { ChromiumMissingError } from "./executable.ts";

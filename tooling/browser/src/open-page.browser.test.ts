@@ -2,12 +2,13 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   accessibilityFindings,
   type Browser,
   ChromiumMissingError,
   contrastFindings,
+  linkFindings,
   SCREENS,
   startBrowser,
 } from "./index.ts";
@@ -20,6 +21,9 @@ const PAGES: Record<string, string> = {
   "/clean": `<!doctype html><html lang="en"><title>Clean</title><main><h1>Clean</h1><p>Text</p></main></html>`,
   "/faulty": `<!doctype html><html lang="en"><title>Faulty</title><main><h1>Faulty</h1><img src="/picture">
     <p><font color="#bbbbbb">Text</font></p></main></html>`,
+  "/linked": `<!doctype html><html lang="en"><title>Linked</title><meta name="color-scheme" content="light dark">
+    <style>a { text-decoration: none; color: light-dark(#e00000, #e0e0e0) }</style>
+    <main><h1>Linked</h1><p>Much text before the <span><a href="/clean">Link</a></span></p></main></html>`,
   "/elsewhere": `<script type="module">
     const tries = [
       fetch("http://collections.example/by-name"), fetch("http://192.0.2.1/by-address"), fetch("http://localhost:9/port"),
@@ -85,6 +89,12 @@ test("the browser records console errors and uncaught errors", async () => {
   await expect.poll(() => errors).toEqual(["said so", "Error: thrown"]);
 });
 
+/** Sets SCREENSHOTS until the end of the test. */
+function setScreenshots(value: string | undefined): void {
+  vi.stubEnv("SCREENSHOTS", value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+}
+
 describe.each(["desktop", "phone"] as const)("a page on a %s screen", (screen) => {
   test("has the overflow 0 if it fits, and otherwise the number of pixels that do not fit", async () => {
     const [good, wide] = await Promise.all([
@@ -96,15 +106,32 @@ describe.each(["desktop", "phone"] as const)("a page on a %s screen", (screen) =
     expect(await good.page.evaluate("window.innerWidth")).toBe(SCREENS[screen].width);
   });
 
-  test("can be saved as a screenshot", async () => {
+  test("is saved as a screenshot only if SCREENSHOTS is set", async () => {
     const open = await browser.open(`${origin}/good`, { screen, colorScheme: "dark" });
+    setScreenshots(undefined);
+    expect(await open.screenshot("test-of-the-browser")).toBeUndefined();
+    setScreenshots("1");
     const path = await open.screenshot("test-of-the-browser");
     expect(path).toMatch(new RegExp(`test-of-the-browser-${screen}-dark\\.png$`));
-    expect((await stat(path)).size).toBeGreaterThan(1_000);
+    expect((await stat(path!)).size).toBeGreaterThan(1_000);
+    await open.setColorScheme("light");
+    expect(await open.screenshot("test-of-the-browser")).toMatch(/test-of-the-browser-(desktop|phone)\.png$/);
+    await open.close();
+  });
+
+  test("shows another colour scheme without a new request", async () => {
+    const open = await browser.open(`${origin}/good`, { screen });
+    const isDark = () => open.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
+    const requested = open.requests.length;
+    expect(await isDark()).toBe(false);
+    await open.setColorScheme("dark");
+    expect(await isDark()).toBe(true);
+    expect(open.requests).toHaveLength(requested);
     await open.close();
   });
 
   test("keeps a text size of 200 % in a screenshot and afterwards", async () => {
+    setScreenshots("1");
     const open = await browser.open(`${origin}/good`, { screen });
     const { page } = open;
     const fontSize = () => page.evaluate("getComputedStyle(document.documentElement).fontSize");
@@ -150,6 +177,15 @@ test("`contrastFindings` checks again only the colours that have not passed", as
   await page.evaluate(`${text}.cssText = 'color: #888'; document.querySelector("main").style.fontSize = "24px"`);
   expect(await contrastFindings(page, passed)).toEqual([]);
   expect(passed.size).toBe(3);
+});
+
+test("`linkFindings` finds a link that only its colour distinguishes, in each colour scheme", async () => {
+  const open = await browser.open(`${origin}/linked`);
+  expect(await linkFindings(open.page)).toEqual([]);
+  await open.setColorScheme("dark");
+  expect(await linkFindings(open.page)).toEqual([expect.stringMatching(/^link-in-text-block: a: /)]);
+  await open.page.evaluate("document.querySelector('p').firstChild.remove()");
+  expect(await linkFindings(open.page)).toEqual([]);
 });
 
 test("`accessibilityFindings` with passed colours still runs the other rules", async () => {

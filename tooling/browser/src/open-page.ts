@@ -32,8 +32,13 @@ export interface OpenPage {
   overflow(): Promise<number>;
   /** Sets the size of the text as a user does in the settings of the browser. It lasts until the page is closed. */
   setTextSize(percent: 100 | 200): Promise<void>;
-  /** Writes the first three screens of the page to `.data/screenshots/NAME-SCREEN[-dark].png`; returns that path. */
-  screenshot(name: string): Promise<string>;
+  /** Shows the loaded page in another colour scheme. */
+  setColorScheme(colorScheme: "light" | "dark"): Promise<void>;
+  /**
+   * If `savesPictures()`, writes the first three screens of the page to `.data/screenshots/NAME-SCREEN[-dark].png` and
+   * returns that path.
+   */
+  screenshot(name: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -47,9 +52,18 @@ const TIMEOUT_MS = 5 * 60_000;
 const FONT_SIZE = 16;
 const SENDS_NO_REQUEST = /^(data|blob|about):/;
 
+/**
+ * Whether tests save pictures for a review: the environment variable `SCREENSHOTS` is set. No test compares pictures, and
+ * a picture takes as much processor time as loading the page.
+ */
+export function savesPictures(): boolean {
+  return process.env["SCREENSHOTS"] !== undefined;
+}
+
 /** Opens a URL and waits until everything has loaded. */
 export async function openPage(browser: Chromium, url: string, options: OpenOptions = {}): Promise<OpenPage> {
-  const { screen = "desktop", colorScheme = "light" } = options;
+  const { screen = "desktop" } = options;
+  let { colorScheme = "light" } = options;
   const context = await browser.newContext({
     viewport: SCREENS[screen],
     hasTouch: screen === "phone",
@@ -83,7 +97,12 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
       devtools ??= await context.newCDPSession(page);
       await devtools.send("Page.setFontSizes", { fontSizes: { standard: size, fixed: size } });
     },
+    async setColorScheme(scheme) {
+      colorScheme = scheme;
+      await page.emulateMedia({ colorScheme });
+    },
     async screenshot(name) {
+      if (!savesPictures()) return undefined;
       await mkdir(SCREENSHOTS, { recursive: true });
       // Scroll to the top, because a sticky header would otherwise be in the middle of the picture.
       await page.evaluate("scrollTo(0, 0)");
