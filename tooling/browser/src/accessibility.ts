@@ -52,6 +52,7 @@ async function run(page: Page, options: object, passed?: ReadonlySet<string>): P
  * large, and all backgrounds and opacities up to the root.
  */
 const RUN = `async (options, passed) => {
+  const passedColours = new Set(passed);
   const behind = new Map();
   const backgroundsOf = (element) => {
     if (!element) return "";
@@ -70,7 +71,7 @@ const RUN = `async (options, passed) => {
   };
   const hasText = (element) => element.matches("input, select, textarea") ||
     [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
-  const isNew = (element) => hasText(element) && element.checkVisibility() && !passed.includes(coloursOf(element));
+  const isNew = (element) => hasText(element) && element.checkVisibility() && !passedColours.has(coloursOf(element));
   const include = passed ? [...document.querySelectorAll("body *")].filter(isNew) : [document];
   if (include.length === 0) return { violations: [], passed: [] };
   const results = await axe.run({ include }, options);
