@@ -53,7 +53,7 @@ const STARTS = [-25, -1, -1 / 60, 0, 1 / 60, 12, 23, 23.5, 24 - 1 / 60, 24, 25, 
 const DURATIONS = [null, -26 * HOURS, -61, -1, 0, 1, 59, 60, 61, 23 * HOURS, 25 * HOURS, 49 * HOURS];
 const DISPOSITIONS = ["NOT_AT_HOME", "OTHER", "PROMISE_TO_PAY"] as const;
 
-test("counts a visit on the day of its start and of its end", async () => {
+test("counts a visit on the days of its start and end", async () => {
   const lenderId = newId();
   const visitedCase = exampleCase({ lenderId });
   await transaction(database.em(), (tx) => insertCases(tx, [visitedCase], [], NOW));

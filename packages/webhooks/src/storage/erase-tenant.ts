@@ -8,8 +8,8 @@ const DEFAULT_BATCH = 5_000;
 const MAX_BATCH = 100_000;
 
 /**
- * What a call of `eraseTenant` has deleted: the rows of all tables (`rows`), and the jobs that mail alerts (`mails`), which
- * are kept for an hour after they are done.
+ * The numbers of rows (`rows`) and of jobs that mail alerts (`mails`) that a call of `eraseTenant` has deleted. A job is
+ * kept for an hour after it is done.
  */
 export interface ErasedTenant {
   readonly rows: number;
