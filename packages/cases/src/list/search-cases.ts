@@ -193,15 +193,22 @@ const MOST_READ_AT_ONCE = 1_000;
 const OF_LENDER_LATER = ofLenderAfter(endOf("begin_end"));
 const WANTED = "$4::bigint - (select count(*) from begin_rows)";
 
+/** Whether a common name may have the text. A name seldom has digits alone, and then the first cases need not be read. */
+const MAY_BE_COMMON = "$14::text ~ '[^0-9]'";
+
 // Reads in four parts: the first cases in the order of ids, where a common name fills the page; then at most MOST_KEYED
 // cases by the indexes, which are all cases of a rare name or of the end of a loan number; otherwise the next cases in
 // the order of ids, and all other cases by the indexes.
 export const selectOfText = statement(
   "cases.search-of-text",
   `with begin_rows as materialized (
-     ${searchIn(rowsOfLender(OF_LENDER, `limit (select ${MOST_READ_AT_ONCE})`))}
+     ${searchIn(rowsOfLender(OF_LENDER, `limit (select ${MOST_READ_AT_ONCE})`), { onlyIf: MAY_BE_COMMON })}
    ),
-   begin_end as materialized (${lastOf(OF_LENDER, "p.id", MOST_READ_AT_ONCE)}),
+   begin_end as materialized (
+     select l.id from (${lastOf(OF_LENDER, "p.id", MOST_READ_AT_ONCE)}) l where ${MAY_BE_COMMON}
+     union all
+     select $2::uuid where not ${MAY_BE_COMMON}
+   ),
    few as materialized (
      select t.case_id from (${idsOfKeys({ text: "$14", ...SEARCHED_WORDS }, { after: "begin_end" })}) t
      where ${WANTED} > 0
