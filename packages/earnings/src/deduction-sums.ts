@@ -45,8 +45,8 @@ export async function deductionSums(
     );
 }
 
-// The primary key finds the earnings of a period, because an id contains the time at which it was made. The inner ORDER BY
-// with OFFSET makes every plan use the primary key.
+// An id contains the time at which it was made. So the index of the lines below 0, which is ordered by id, finds those of a
+// period. The inner ORDER BY with OFFSET makes every plan use an index in this order.
 const selectDeductions = statement(
   "earnings.deduction-sums",
   `select e.period, e.currency::text as currency, count(*)::integer as deductions,
@@ -54,8 +54,8 @@ const selectDeductions = statement(
    from (
      select width_bucket(p.credited_at, $4::timestamptz[]) as period, p.currency, p.amount_minor
      from earnings.earning p
-     where p.lender_id = $1 and p.id >= $2 and p.id < $3 order by p.id offset 0
+     where p.lender_id = $1 and p.id >= $2 and p.id < $3 and p.amount_minor < 0 order by p.id offset 0
    ) e
-   where e.amount_minor < 0 and e.period > 0 and e.period < cardinality($4::timestamptz[])
+   where e.period > 0 and e.period < cardinality($4::timestamptz[])
    group by e.period, e.currency order by e.period, e.currency`,
 );

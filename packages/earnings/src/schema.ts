@@ -7,6 +7,7 @@ import { migration0005 } from "./migrations/0005-earning-rule.ts";
 import { migration0006 } from "./migrations/0006-applied-excess.ts";
 import { migration0007 } from "./migrations/0007-lines-of-balances.ts";
 import { migration0008 } from "./migrations/0008-credited-earnings.ts";
+import { migration0009 } from "./migrations/0009-deductions.ts";
 
 /** A field partner's commission on one payment, or what a reversal changed on it. */
 export const EarningEntity = defineEntity({
@@ -159,6 +160,7 @@ export const earningsSchema: PackageSchema = {
     { name: "0006-applied-excess", statements: migration0006 },
     { name: "0007-lines-of-balances", statements: migration0007 },
     { name: "0008-credited-earnings", statements: migration0008 },
+    { name: "0009-deductions", statements: migration0009 },
   ],
   appendOnly: ["earnings.payout"],
 };

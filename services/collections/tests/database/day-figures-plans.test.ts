@@ -41,7 +41,7 @@ const QUERIES: readonly [name: string, values: readonly unknown[], indexes: Read
     [LENDER, ...IDS, FROM, TO, LIST_LIMIT],
     { transfer_pkey: MOST_BY_IDS, payment_booking_pkey: LIST_LIMIT },
   ],
-  ["earnings.deduction-sums", [LENDER, ...IDS, BOUNDS], { earning_pkey: MOST_BY_IDS }],
+  ["earnings.deduction-sums", [LENDER, ...IDS, BOUNDS], { earning_deducted: MOST_BY_IDS / 2 }],
   ["payment-links.count-links", [LENDER, ...IDS, BOUNDS], { payment_link_pkey: MOST_BY_IDS }],
   [
     "cases.day-counts",
@@ -202,6 +202,15 @@ async function fill(client: Client): Promise<void> {
     `insert into earnings.earning (lender_id, id, case_id, booking_id, source_loan_number, reference, field_partner_id,
        currency, base_minor, percent, amount_minor, status, earned_at, credited_at)
      select lender_id, id, id, id, 'LN-' || n, 'UTR' || n, id, 'INR', 1000, 25000, 25, 'credited', at, at from ${rows}`,
+    values,
+  );
+  // A reversal takes the earning of every third payment back.
+  await client.query(
+    `insert into earnings.earning (lender_id, id, case_id, booking_id, source_loan_number, reference, field_partner_id,
+       currency, base_minor, percent, amount_minor, status, earned_at, credited_at, reversal_id, base_before_minor)
+     select lender_id, overlay(id::text placing '8' from 15 for 1)::uuid, id, id, 'LN-' || n, 'UTR' || n, id, 'INR',
+       0, 25000, -25, 'credited', at, at, id, 1000
+     from ${rows} where n % 3 = 0`,
     values,
   );
 }
