@@ -5,10 +5,12 @@ import {
   createDatabase,
   type DatabaseOptions,
   defineTable,
+  inSchema,
   migrate,
   NotReadyError,
   queue,
   requireReady,
+  SchemaElsewhereError,
 } from "../index.ts";
 
 const invoices = defineTable<{ id: string }>("pet_shop.invoice", { id: "uuid" });
@@ -65,6 +67,19 @@ test("requireReady names what is missing, and the call that adds it, until the d
   });
   await migrate({ url, schemas: [petShopSchema], jobs: true });
   expect(await errorOn()).toBeUndefined();
+});
+
+test("requireReady says why `migrate` would refuse the schema under another name", async () => {
+  await migrate({ url, schemas: [petShopSchema], jobs: true });
+  const renamed = inSchema(petShopSchema, "acme_pets");
+  expect(await errorOn({ schemas: [renamed] })).toMatchObject({
+    code: "MIGRATION_REFUSED",
+    message: expect.stringContaining("keep their name: petShopSchema.") as string,
+    cause: expect.any(SchemaElsewhereError) as Error,
+  });
+  expect(await errorOn({ schemas: [inSchema(petShopSchema, "acme_pets", { another: true })] })).toMatchObject({
+    code: "MIGRATION_MISSING",
+  });
 });
 
 test("requireReady names the right that the role lacks, and `migrate` with runtimeUrl grants it", async () => {

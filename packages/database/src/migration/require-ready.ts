@@ -2,16 +2,18 @@ import { forHost, type Reader } from "../transaction/host-client.ts";
 import { missingJobs } from "../jobs/install-jobs.ts";
 import { DEFAULT_JOBS_SCHEMA, JobsElsewhereError, queuesInPgboss } from "../jobs/jobs-schema.ts";
 import { type Database, databaseOf, type OpenDatabase } from "../transaction/open-database.ts";
-import { sqlState } from "../sql/sql-state.ts";
-import type { PackageSchema } from "../package-schema.ts";
+import { isUnavailable, sqlState } from "../sql/sql-state.ts";
+import type { PackageSchema, ReadRows } from "../package-schema.ts";
 import { exportOf } from "../schema-name.ts";
 import { comparedWith } from "./migrate.ts";
 import { MigrationChangedError } from "./migration-digest.ts";
+import { refuseSchemasElsewhere } from "./schema-elsewhere.ts";
 
 /** Why a database cannot be used yet. */
 export type NotReadyCode =
   | "SCHEMA_NOT_OPENED"
   | "MIGRATION_MISSING"
+  | "MIGRATION_REFUSED"
   | "MIGRATION_CHANGED"
   | "RIGHTS_MISSING"
   | "JOBS_NOT_INSTALLED"
@@ -75,18 +77,46 @@ export async function requireReady(
 }
 
 async function requireMigrations(database: OpenDatabase, schema: PackageSchema): Promise<void> {
-  const { pending: missing, changed } = await comparedWith(readerOf(database), [schema]).catch((error: unknown) => {
+  const {
+    pending: missing,
+    changed,
+    done,
+  } = await comparedWith(readerOf(database), [schema]).catch((error: unknown) => {
     if (sqlState(error) === INSUFFICIENT_PRIVILEGE)
       throw rightsMissing(schema, "may not read the list of applied migrations");
     throw error;
   });
   if (missing.length > 0) {
+    const refusal = await refusalOf(database, schema, done);
+    if (refusal) throw new NotReadyError("MIGRATION_REFUSED", refusal.message, { cause: refusal });
     throw new NotReadyError(
       "MIGRATION_MISSING",
       `The database lacks ${missing.join(", ")}. Migrate it first: ${migrateCall(schema)}.`,
     );
   }
   if (changed.length > 0) throw new NotReadyError("MIGRATION_CHANGED", new MigrationChangedError(changed).message);
+}
+
+/**
+ * Returns the error with which `migrate` would refuse the schema, such as a SchemaElsewhereError, if this role may read
+ * what decides about it.
+ */
+async function refusalOf(
+  database: OpenDatabase,
+  schema: PackageSchema,
+  applied: readonly string[],
+): Promise<Error | undefined> {
+  const reader = readerOf(database);
+  const schemas = [...database.schemas.values()];
+  const read: ReadRows = async <Row>(text: string) => (await reader.query(text)).rows as Row[];
+  try {
+    await schema.check?.(read, { schemas: schemas.map(({ name }) => name) });
+    await refuseSchemasElsewhere(reader, schemas, applied);
+    return undefined;
+  } catch (error) {
+    if (isUnavailable(error) || !(error instanceof Error)) throw error;
+    return sqlState(error) === INSUFFICIENT_PRIVILEGE ? undefined : error;
+  }
 }
 
 async function requireRights(database: OpenDatabase, schema: PackageSchema): Promise<void> {

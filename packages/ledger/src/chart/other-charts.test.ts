@@ -1,4 +1,4 @@
-import { createDatabase, migrate, NotReadyError, requireReady } from "@collections/database";
+import { createDatabase, migrate, requireReady } from "@collections/database";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { defineChart, LedgerElsewhereError } from "../index.ts";
@@ -41,7 +41,11 @@ describe("a database with a ledger in general_ledger", () => {
     await using stack = new AsyncDisposableStack();
     const database = await createDatabase({ url, schemas: [renamed.schema] });
     stack.defer(() => database.close());
-    await expect(requireReady(database, renamed.schema)).rejects.toThrow(NotReadyError);
+    await expect(requireReady(database, renamed.schema)).rejects.toMatchObject({
+      name: "NotReadyError",
+      code: "MIGRATION_REFUSED",
+      cause: expect.any(LedgerElsewhereError) as Error,
+    });
   });
 
   test("takes another chart that is passed with the first one", async () => {
