@@ -206,22 +206,23 @@ interface ScanText {
 // head that is a retry or a replay is not leased while a later event of its loan is in flight. After a recovery, the
 // backlog is sent in order: an event from before the recovery that waits for its retry blocks the later events of its
 // loan. Ranges with ORDER BY and LIMIT are used instead of joins, so that a plan that was made while the tables were
-// empty uses the right indexes when they are full. `not in (…)` keeps the planner from choosing the partial index.
+// empty uses the right indexes when they are full. A head is locked by its ctid: this saves a search of the primary key.
+// `not in (…)` keeps the planner from choosing the partial index.
 function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans, pacedFrom }: ScanText): string {
   return `recursive target as materialized (
      select id, url, drain_to, recovered_at from webhooks.endpoint
      where lender_id = ${lenderId} and state = 'active' and url is not null and consecutive_failures < ${pacedFrom}
    ), head as (
-     (select 1 as place, d.loan, d.id
+     (select 1 as place, d.loan, d.ctid as version
       from webhooks.delivery d
       where d.lender_id = ${lenderId} and d.endpoint_id = (select id from target) and d.state = 'waiting'
         and d.loan > ${afterLoan}
       order by d.loan, d.sequence
       limit 1)
      union all
-     select head.place + 1, next.loan, next.id
+     select head.place + 1, next.loan, next.version
      from (select * from head where place < ${mostLoans} limit 1) head cross join lateral (
-       select d.loan, d.id
+       select d.loan, d.ctid as version
        from webhooks.delivery d
        where d.lender_id = ${lenderId} and d.endpoint_id = (select id from target) and d.state = 'waiting'
          and d.loan > head.loan
@@ -233,7 +234,7 @@ function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans, pa
      from head cross join lateral (
        select d.id, d.loan, d.ctid
        from webhooks.delivery d
-       where d.lender_id = ${lenderId} and d.id >= head.id and d.id <= head.id
+       where d.lender_id = ${lenderId} and d.ctid = head.version
          and d.state not in ('retrying', 'delivered', 'parked')
          and (d.leased_until is null or d.leased_until < now())
          and not (${firstAttemptsOnly} and (d.attempts > 0 or d.replay))
@@ -246,7 +247,6 @@ function scanText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans, pa
            select from webhooks.delivery later
            where later.lender_id = ${lenderId} and later.endpoint_id = d.endpoint_id and later.state = 'waiting'
              and later.loan = d.loan and later.sequence > d.sequence and later.leased_until >= now()))
-       order by d.id limit 1
        for update of d skip locked
      ) locked
      limit ${count}
