@@ -27,7 +27,8 @@ export interface ContentCoding {
  * contentCodingOf("zstd"); // { name: "zstd", isKnown: false }
  */
 export function contentCodingOf(header: string | undefined): ContentCoding | undefined {
-  const names = (header ?? "").split(",").map((name) => name.trim().toLowerCase());
+  if (header === undefined) return undefined;
+  const names = header.split(",").map((name) => name.trim().toLowerCase());
   const name = names.filter((one) => one !== "" && one !== "identity").join(", ");
   return name === "" ? undefined : { name: name.slice(0, MAX_NAME_CHARACTERS), isKnown: Object.hasOwn(DECODERS, name) };
 }

@@ -106,18 +106,19 @@ export interface AttemptResult {
  */
 export async function makeAttempt(sender: WebhookSender, attempt: AttemptToMake): Promise<AttemptResult> {
   const key = await keyOf(sender, attempt);
-  const custom = await customHeadersOf(sender, attempt);
+  const custom = sender.headersOf && (await customHeadersOf(sender, attempt));
   const startedAt = sender.now();
   const own = signedHeaders(sender, attempt, key, startedAt);
   const answer = await sender.outbound.request({
     method: "POST",
     url: attempt.url,
-    headers: { ...own, ...custom },
+    headers: custom ? { ...own, ...custom } : own,
     body: attempt.body,
     timeoutMs: sender.timeoutMs,
     ...(attempt.signal && { signal: attempt.signal }),
   });
-  const request = { url: attempt.url, headers: { ...own, ...hidden(custom) }, body: attempt.body };
+  const headers = custom ? { ...own, ...hidden(custom) } : own;
+  const request = { url: attempt.url, headers, body: attempt.body };
   return { request, startedAt, durationMs: answer.durationMs, ...judge(answer) };
 }
 
@@ -167,9 +168,7 @@ function signedHeaders(
 ): Record<string, string> {
   const timestamp = String(at.getTime());
   const names = headerNames(headerPrefix);
-  // The signature covers the path as the URL parser writes it, because the request line contains this path. `outbound`
-  // refuses a URL that cannot be parsed.
-  const path = URL.parse(attempt.url)?.pathname ?? "/";
+  const path = pathOf(attempt.url);
   const signatureBy = ({ secret }: WebhookKey) => sign({ method: "POST", path, timestamp, body: attempt.body, secret });
   const { retiring } = key;
   return {
@@ -190,6 +189,22 @@ function signedHeaders(
     ...(attempt.replay === true && { [names.replay]: "true" }),
     ...(standardHeaders && standardHeadersOf(attempt, retiring ? [key, retiring] : [key], at)),
   };
+}
+
+const MAX_CACHED_PATHS = 1_000;
+const paths = new Map<string, string>();
+
+/**
+ * Returns the path of a URL as the URL parser writes it. The signature covers this path, because the request line contains
+ * it. `outbound` refuses a URL that cannot be parsed. The same few URLs are called often, so their paths are cached.
+ */
+function pathOf(url: string): string {
+  const cached = paths.get(url);
+  if (cached !== undefined) return cached;
+  const path = URL.parse(url)?.pathname ?? "/";
+  if (paths.size >= MAX_CACHED_PATHS) paths.clear();
+  paths.set(url, path);
+  return path;
 }
 
 /** The headers of Standard Webhooks 1. Each key makes one signature. */
