@@ -41,7 +41,7 @@ export function readHead(text: string): ReadHead {
   return { kind: "final", text: `HTTP/1.${status.minor} ${status.code} ${status.phrase}\r\n${shown.join("")}\r\n` };
 }
 
-/** Most answers of a second have the head of the answer before. A comparison costs a hundredth of the expressions. */
+/** Most answers of a receiver within a second have equal heads, so the expressions need not examine the same head again. */
 let lastPlain = "";
 
 function isPlain(text: string): boolean {
