@@ -7,6 +7,7 @@ import type { App } from "../app.ts";
 import { reduceAbsoluteTarget } from "../http/absolute-target.ts";
 import { bodyPace, type Pace } from "../http/body-pace.ts";
 import { limitConnections } from "../http/connection-limit.ts";
+import { withPrototypesOf } from "../http/express-prototypes.ts";
 import { readForwardedFor } from "../http/forwarded-for.ts";
 import { listen, urlOf } from "../http/listen.ts";
 import { Problem } from "../http/problem.ts";
@@ -90,6 +91,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   web.use(answerErrors(app.log, config.documentationUrl));
   const server = createServer(
     {
+      ...withPrototypesOf(web),
       headersTimeout: times.headersMs,
       requestTimeout: times.requestMs,
       keepAliveTimeout: config.keepAliveTimeoutMs,
