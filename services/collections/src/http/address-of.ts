@@ -8,7 +8,7 @@ import { isIPv4, isIPv6 } from "node:net";
  */
 export function addressOf(request: Pick<Request, "ip" | "socket">): string {
   const given = request.ip ?? "";
-  // Most addresses are IPv4, and the check for IPv6 costs ten times as much.
+  // Most addresses are IPv4, and need no check for IPv6.
   if (isIPv4(given)) return given;
   const address = isIPv6(given) ? given : (request.socket.remoteAddress ?? "unknown");
   const embedded = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
