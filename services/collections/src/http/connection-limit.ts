@@ -13,7 +13,12 @@ export interface ConnectionLimit {
    */
   readonly isProxy: (address: string) => boolean;
   readonly log: Logger;
+  /** Called for each refused connection, with the limit that it exceeded. */
+  readonly onRefused?: (limit: RefusedBy) => void;
 }
+
+/** The limit that refused a connection: that of `all` connections, or that of one `address`. */
+export type RefusedBy = "all" | "address";
 
 /** One address may have a quarter of all connections. */
 const SHARE_OF_ADDRESS = 4;
@@ -21,13 +26,15 @@ const SHARE_OF_ADDRESS = 4;
 const AGAIN_AFTER_MS = 1_000;
 
 /** Limits how many connections a server has, in all and from one address. Closes further connections at once. */
-export function limitConnections(server: Server, { maxConnections, setting, isProxy, log }: ConnectionLimit): void {
+export function limitConnections(server: Server, options: ConnectionLimit): void {
+  const { maxConnections, setting, isProxy, log, onRefused } = options;
   const perAddress = Math.ceil(maxConnections / SHARE_OF_ADDRESS);
   const byAddress = new Map<string, number>();
   const isDue = { inAll: rarely(), ofAddress: rarely() };
 
   server.maxConnections = maxConnections;
   server.on("drop", () => {
+    onRefused?.("all");
     if (!isDue.inAll()) return;
     log.warn({ maxConnections }, `connections are refused: this process has as many as ${setting} allows`);
     // Closing idle connections makes room for new clients. A client that loses an idle connection opens another one
@@ -41,6 +48,7 @@ export function limitConnections(server: Server, { maxConnections, setting, isPr
     const count = (byAddress.get(address) ?? 0) + 1;
     if (count > perAddress) {
       socket.destroy();
+      onRefused?.("address");
       if (isDue.ofAddress())
         log.warn(
           { address, perAddress },

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import type { RefusedBy } from "../http/connection-limit.ts";
 import { createJobMetrics, type JobMetrics } from "./jobs.ts";
 import { createLedgerMetrics, type LedgerMetrics } from "./ledger.ts";
 import { createOutboundMetrics, type OutboundMetrics } from "./outbound.ts";
@@ -10,6 +11,8 @@ export interface Metrics {
   readonly registry: Registry;
   onAnswer(answered: { endpoint: string; status: number; durationMs: number }): void;
   onBatch(items: number): void;
+  /** Counts a connection that was refused by a limit of `MAX_CONNECTIONS`. */
+  onRefusedConnection(limit: RefusedBy): void;
   /** Counts a step of a sign-in by its outcome. Many wrong codes mean that somebody guesses. */
   onSignIn(step: "ask" | "verify" | "refresh", outcome: string): void;
   /** Counts a request for a payment link: `minted`, or the reason why the link is unavailable. */
@@ -44,6 +47,12 @@ export function createMetrics(): Metrics {
     help: "Confirmations that were answered, with any outcome.",
     registers,
   });
+  const refusedConnections = new Counter({
+    name: "collections_refused_connections_total",
+    help: "Connections that were closed at once, by limit: of all connections, or of one address.",
+    labelNames: ["limit"],
+    registers,
+  });
   const signIns = new Counter({
     name: "collections_sign_in_total",
     help: "The app's requests for codes, attempts to enter a code, and token renewals, by outcome.",
@@ -65,6 +74,7 @@ export function createMetrics(): Metrics {
       batches.inc();
       confirmations.inc(items);
     },
+    onRefusedConnection: (limit) => refusedConnections.inc({ limit }),
     onSignIn: (step, outcome) => signIns.inc({ step, outcome }),
     onMint: (outcome) => mints.inc({ outcome }),
     webhooks: createWebhookMetrics(registry),

@@ -113,6 +113,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     setting: "MAX_CONNECTIONS",
     isProxy: (address) => isTrusted(address, 0),
     log: app.log,
+    onRefused: app.metrics.onRefusedConnection,
   });
   await listen(server, { host: config.host, port: config.port, settings: "HOST and PORT" }, app.log);
   return {

@@ -37,6 +37,27 @@ test("a trusted proxy gets all of MAX_CONNECTIONS, because its clients are limit
   await expect.poll(() => countOpen(sockets)).toBe(40);
 });
 
+test.each([
+  ["one address", {}, "address"],
+  ["a trusted proxy", { TRUST_PROXY: "loopback" }, "all"],
+])("refused connections of %s are counted by their limit", async (_, proxy, limit) => {
+  const { url } = await startTestService({ hasWorker: false, settings: { MAX_CONNECTIONS: "40", ...proxy } });
+  const most = limit === "all" ? 40 : 10;
+  const sockets = await openSilentSockets(url, most + 3);
+  await expect.poll(() => countOpen(sockets)).toBe(most);
+  sockets.forEach((socket) => socket.destroy());
+  const counted = () =>
+    fetch(new URL("/metrics", url))
+      .then((answer) => answer.text())
+      .catch(() => "");
+  // Until the server has seen that the sockets are closed, it also refuses and counts this connection.
+  const atLeastThree = new RegExp(
+    String.raw`^collections_refused_connections_total\{limit="${limit}"\} ([3-9]|\d{2,})$`,
+    "m",
+  );
+  await expect.poll(counted).toMatch(atLeastThree);
+});
+
 test("idle connections are closed at MAX_CONNECTIONS, so that new connections are accepted", async () => {
   const settings = { MAX_CONNECTIONS: "10", TRUST_PROXY: "loopback" };
   const { url } = await startTestService({ hasWorker: false, settings });
