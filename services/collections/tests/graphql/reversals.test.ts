@@ -1,5 +1,6 @@
 import { publicId } from "@collections/database";
-import { beforeAll, describe, expect, test } from "vitest";
+import { dayIn } from "@collections/local-time";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import { startTestService, type TestService } from "../fixtures/fixture.ts";
 import type { Cli } from "../fixtures/processes.ts";
@@ -9,7 +10,6 @@ import { SyncedPhone } from "./fixtures/synced-phone.ts";
 const MONEY = "{ minor decimal display }";
 const REVERSAL = `{ reversalReference reference amount ${MONEY} payment { decimal } reason reversedAt }`;
 const LINE = `{ id amount ${MONEY} status formula calculation { baseBefore { decimal } } reversedAt reversal ${REVERSAL} }`;
-const TODAY = new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Kolkata" }).format();
 
 let service: TestService;
 let setup: VisitSetup;
@@ -45,6 +45,15 @@ async function reverse(loan: string, reference: string, ...more: string[]): Prom
     ...more,
   );
   return reversalReference;
+}
+
+/** Pays the credited earnings of the field partner in `setup` out. */
+async function payOut(amount: string): Promise<void> {
+  const fieldPartner = publicId("fp", setup.fieldPartnerId);
+  const reference = `UTR-${setup.lender.code}`;
+  const paidOn = dayIn("Asia/Kolkata", new Date());
+  const how = ["--currency", "INR", "--reference", reference, "--paid-on", paidOn, "--amount", amount];
+  await cli.json("payout", "record", fieldPartner, ...how);
 }
 
 interface ShownCase {
@@ -100,36 +109,25 @@ describe("a payment that is reversed", () => {
     ]);
   });
 
-  test("after the payout adds a credited line below 0, which lowers the sums of the period and comes with sync", async () => {
-    const own = await visitSetup(service);
-    const { loan, caseId } = await own.assignedCase();
-    const [before, code] = [setup, own.lender.code];
-    setup = own;
-    try {
+  describe("after the payout", () => {
+    let before: VisitSetup;
+
+    beforeEach(async () => {
+      before = setup;
+      setup = await visitSetup(service);
+    });
+
+    afterEach(() => {
+      setup = before;
+    });
+
+    test("adds a credited line below 0, which lowers the sums of the period", async () => {
+      const { loan, caseId } = await setup.assignedCase();
       await pay(loan, "A", 5000);
-      await cli.json(
-        "payout",
-        "record",
-        publicId("fp", own.fieldPartnerId),
-        "--currency",
-        "INR",
-        "--reference",
-        `UTR-${code}`,
-        "--paid-on",
-        TODAY,
-        "--amount",
-        "125",
-      );
-      const phone = new SyncedPhone(own.app);
-      await phone.sync();
-      await age(own.fieldPartnerId);
-      expect(await phone.sync()).toMatchObject([{ earningLines: [] }]);
+      await payOut("125");
       await reverse(loan, "A");
-      expect(await phone.sync()).toMatchObject([
-        { cases: [{ status: "IN_PROGRESS" }], earningLines: [{ status: "CREDITED" }] },
-      ]);
       const sums = "earned pending credited paidOut deducted".replaceAll(/\w+/g, "$& { decimal }");
-      const { data } = await own.app.ask(`{ earnings(period: THIS_MONTH) { ${sums} } }`);
+      const { data } = await setup.app.ask(`{ earnings(period: THIS_MONTH) { ${sums} } }`);
       expect(data!["earnings"]).toEqual({
         earned: [{ decimal: "0.00" }],
         pending: [{ decimal: "0.00" }],
@@ -141,9 +139,21 @@ describe("a payment that is reversed", () => {
         { status: "PAID_OUT", amount: { decimal: "125.00" }, reversal: null },
         { status: "CREDITED", amount: { decimal: "-125.00" }, formula: "2.5% of ₹0.00 instead of ₹5,000.00" },
       ]);
-    } finally {
-      setup = before;
-    }
+    });
+
+    test("comes with sync as its case and the credited line", async () => {
+      const { loan } = await setup.assignedCase();
+      await pay(loan, "A", 5000);
+      await payOut("125");
+      const phone = new SyncedPhone(setup.app);
+      await phone.sync();
+      await age(setup.fieldPartnerId);
+      expect(await phone.sync()).toMatchObject([{ earningLines: [] }]);
+      await reverse(loan, "A");
+      expect(await phone.sync()).toMatchObject([
+        { cases: [{ status: "IN_PROGRESS" }], earningLines: [{ status: "CREDITED" }] },
+      ]);
+    });
   });
 
   test("sets reversedAt on its link, whose status stays PAID, and the link comes with sync", async () => {
@@ -198,7 +208,10 @@ test("an app of an earlier version, which does not select the new fields, still 
   expect(data!["case"].earnings).toMatchObject([{ status: "REVERSED", creditedAt: expect.any(String) as string }]);
 });
 
-/** Makes all rows of a field partner an hour older, so that the next sync returns only what changes from now on. */
+/**
+ * Makes all rows of a field partner an hour older, so that the next sync returns only what changes from now on. The rows
+ * may then belong to the day or the month before.
+ */
 async function age(fieldPartnerId: string): Promise<void> {
   const { pool } = service.app.database;
   const earlier = (columns: string[]) =>
