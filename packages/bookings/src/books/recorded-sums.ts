@@ -66,7 +66,7 @@ export async function recordedSums(
 
 interface SumRow {
   readonly isReversal: boolean;
-  /** The number of the period, from 1. */
+  /** The number of the period, from 1; 0 before the first bound, and the number of bounds after the last. */
   readonly period: number;
   readonly currency: CurrencyCode;
   readonly count: number;
@@ -81,25 +81,26 @@ function paymentSum({ currency, count, amountMinor, withExcess, excessMinor }: S
 
 // There is no index on recorded_at, because every confirmation would have to write it. A row's id contains the time at
 // which it was made, so the primary key finds the rows of a period. The inner ORDER BY with OFFSET makes every plan use
-// the primary key.
+// the primary key. Rows before the first and after the last bound are left to the caller: with a condition on the period,
+// PostgreSQL expects few rows, and sorts them all instead of adding them up in a hash table.
 const selectSums = statement(
   "ledger.recorded-sums",
-  `select s.reversal as "isReversal", s.period, s.currency::text as currency, count(*)::integer as count,
-     sum(s.amount_minor)::bigint as "amountMinor",
-     (count(*) filter (where s.excess_minor > 0))::integer as "withExcess", sum(s.excess_minor)::bigint as "excessMinor"
+  `select false as "isReversal", p.period, p.currency::text as currency, count(*)::integer as count,
+     sum(p.amount_minor)::bigint as "amountMinor",
+     (count(*) filter (where p.excess_minor > 0))::integer as "withExcess", sum(p.excess_minor)::bigint as "excessMinor"
    from (
-     select false as reversal, b.* from (
-       select width_bucket(p.recorded_at, $4::timestamptz[]) as period, p.currency, p.amount_minor, p.excess_minor
-       from ledger.payment_booking p
-       where p.lender_id = $1 and p.id >= $2 and p.id < $3 order by p.id offset 0
-     ) b
-     union all
-     select true, r.* from (
-       select width_bucket(p.recorded_at, $4::timestamptz[]) as period, p.currency, p.amount_minor, 0::bigint
-       from ledger.payment_reversal p
-       where p.lender_id = $1 and p.id >= $2 and p.id < $3 order by p.id offset 0
-     ) r
-   ) s
-   where s.period > 0 and s.period < cardinality($4::timestamptz[])
-   group by s.reversal, s.period, s.currency order by s.reversal, s.period, s.currency`,
+     select width_bucket(recorded_at, $4::timestamptz[]) as period, currency, amount_minor, excess_minor
+     from ledger.payment_booking
+     where lender_id = $1 and id >= $2 and id < $3 order by id offset 0
+   ) p
+   group by p.period, p.currency
+   union all
+   select true, r.period, r.currency::text, count(*)::integer, sum(r.amount_minor)::bigint, 0, 0::bigint
+   from (
+     select width_bucket(recorded_at, $4::timestamptz[]) as period, currency, amount_minor
+     from ledger.payment_reversal
+     where lender_id = $1 and id >= $2 and id < $3 order by id offset 0
+   ) r
+   group by r.period, r.currency
+   order by "isReversal", period, currency`,
 );
