@@ -53,6 +53,8 @@ export function createMetrics(): Metrics {
     labelNames: ["limit"],
     registers,
   });
+  // Prometheus computes no increase from the first value of a series. Without this, it would miss the first refusals.
+  for (const limit of ["all", "address"] satisfies RefusedBy[]) refusedConnections.inc({ limit }, 0);
   const signIns = new Counter({
     name: "collections_sign_in_total",
     help: "The app's requests for codes, attempts to enter a code, and token renewals, by outcome.",

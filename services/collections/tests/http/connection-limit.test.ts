@@ -56,6 +56,8 @@ test.each([
     "m",
   );
   await expect.poll(counted).toMatch(atLeastThree);
+  const other = limit === "all" ? "address" : "all";
+  await expect.poll(counted).toContain(`collections_refused_connections_total{limit="${other}"} 0\n`);
 });
 
 test("idle connections are closed at MAX_CONNECTIONS, so that new connections are accepted", async () => {
