@@ -14,7 +14,7 @@ import { execute, type PlanMode, prepare, type Scan } from "./fixtures/unanalyse
  * The number of rows of one lender in the tables that a confirmation and the list of own cases use. Other tables have
  * fewer.
  */
-const ROWS = 100_000;
+const ROWS = 30_000;
 const OTHER_ROWS = 5_000;
 const LARGE = new Set([
   "cases.collection_case",
@@ -30,7 +30,7 @@ const MOST_ROWS = 1_000;
 const SWEEPS =
   /make-partitions|advance-retention|settleable|forget-|visits-waited|next-blocks|stuck-|overdue|ripe|due-replays/;
 
-describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one lender and no statistics", (version) => {
+describe.each([15, 18] as const)("on PostgreSQL %d, with 30,000 rows of one lender and no statistics", (version) => {
   let postgres: Postgres;
   let hot: readonly SentQuery[];
   let filled: Client;
