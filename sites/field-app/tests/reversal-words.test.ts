@@ -2,6 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { CaseEarning, EarningStatus, Money, Reversal } from "../src/phone/data/answers.ts";
 import { consequenceWords, returnedWords } from "../src/phone/ui/reversal-words.ts";
 
+/** The app leaves the year of a day out if it is the present year. */
+const THIS_YEAR = new Date().getFullYear();
+
 /** Returns an amount of paise as the service shows it. */
 function rupees(minor: number): Money {
   return { minor: String(minor), currency: "INR", decimal: (minor / 100).toFixed(2) };
@@ -64,7 +67,7 @@ describe("the app says what a reversal means for the field partner's money:", ()
     ],
     [
       "a paid-out earning was deducted",
-      [paidOut, line(-10_000, "PAID_OUT", { payout: { paidOn: "2026-11-28" } })],
+      [paidOut, line(-10_000, "PAID_OUT", { payout: { paidOn: `${THIS_YEAR}-11-28` } })],
       "₹100.00 was deducted from your payout of Nov 28.",
     ],
     [

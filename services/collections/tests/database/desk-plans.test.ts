@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { jobsSchema, schemas } from "../../src/schemas.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
 import type { Cli } from "../fixtures/processes.ts";
+import { dayFromNow } from "../fixtures/visit-setup.ts";
 import { growTables } from "./fixtures/grown-tables.ts";
 import { queriesDuring, type SentQuery } from "./fixtures/sent-statements.ts";
 import { aStory, payAll, requestLink, type Story } from "./fixtures/service-story.ts";
@@ -23,7 +24,7 @@ const COUNTED = 20_001;
 /** A page of 200 field partners with their cases, earnings and sums. */
 const PEOPLE = 2_500;
 
-const PROMISED_DAY = "2027-01-15";
+const PROMISED_DAY = dayFromNow(45);
 
 /** The ids and references that the command lines need. */
 interface World {
