@@ -17,7 +17,7 @@ export interface ConnectionLimit {
   readonly onRefused?: (limit: RefusedBy) => void;
 }
 
-/** The limit that refused a connection: that of `all` connections, or that of one `address`. */
+/** The limit that refused a connection: the number of `all` connections, or of those from one `address`. */
 export type RefusedBy = "all" | "address";
 
 /** One address may have a quarter of all connections. */

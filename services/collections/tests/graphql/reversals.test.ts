@@ -121,7 +121,7 @@ describe("a payment that is reversed", () => {
       setup = before;
     });
 
-    test("adds a credited line below 0, which lowers the sums of the period", async () => {
+    test("adds a credited line below 0 to the period's sums", async () => {
       const { loan, caseId } = await setup.assignedCase();
       await pay(loan, "A", 5000);
       await payOut("125");

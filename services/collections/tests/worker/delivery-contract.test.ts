@@ -81,8 +81,8 @@ const incident = record({
 });
 
 /**
- * What the first run has in any case: incidents, and the reversal of a payment that has closed its case. They are drawn so
- * rarely that with some seeds, or on a slow machine, no run would have them.
+ * The first run always has these incidents and changes. The last two reverse a payment that has closed its case. Draws have
+ * them so rarely that with some seeds, or on a slow machine, no run would have them.
  */
 const CERTAIN = {
   incidents: [
