@@ -26,9 +26,23 @@ export interface Metrics {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+let ofProcess: Registry | undefined;
+
+/**
+ * Returns the metrics of Node itself. All apps of a process share them: to collect them, prom-client starts a timer and an
+ * observer of garbage collections, and stops neither when an app closes.
+ */
+function metricsOfProcess(): Registry {
+  if (ofProcess) return ofProcess;
+  ofProcess = new Registry();
+  collectDefaultMetrics({ register: ofProcess });
+  return ofProcess;
+}
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const ofNode = metricsOfProcess();
+  for (const { name } of ofNode.getMetricsAsArray()) registry.registerMetric(ofNode.getSingleMetric(name)!);
   const registers = [registry];
   const answers = new Histogram({
     name: "collections_http_request_duration_seconds",
