@@ -60,8 +60,8 @@ export interface Lender extends LenderProfile {
  * const acme = await lenderByCode(em, "ACME");
  */
 export async function lenderByCode(em: EntityManager, code: string): Promise<Lender | undefined> {
-  const row = await em.findOne(LenderEntity, { code });
-  return row ? toLender(row) : undefined;
+  const [row] = await query<LenderRow>(em, selectByCode, [code]);
+  return row && toLender(row);
 }
 
 /**
@@ -97,11 +97,12 @@ const table = tableOf(LenderEntity);
 /** The select list of a LenderProfile, for queries that give lenders.lender the alias `l`. */
 export const profileColumns = table.selectList("l", PROFILE);
 
-// This query is prepared because it runs often: every displayed case and every step of a payment link reads its lender.
-const selectByIds = statement(
-  "lenders.by-ids",
-  `select ${table.selectList("l")} from ${table.name} l where l.id = any ($1::uuid[])`,
-);
+// Every displayed case and every step of a payment link reads its lender, and most commands read one or all. Without MikroORM,
+// whose discovery of the entity takes longer than the query, a command answers sooner.
+const selectLenders = `select ${table.selectList("l")} from ${table.name} l`;
+const selectByIds = statement("lenders.by-ids", `${selectLenders} where l.id = any ($1::uuid[])`);
+const selectByCode = statement("lenders.by-code", `${selectLenders} where l.code = $1`);
+const selectAll = statement("lenders.all", `${selectLenders} order by l.code`);
 
 /**
  * Selects the ids of all lenders. Pass it as the option `lenderIds` of the database.
@@ -118,8 +119,7 @@ export const lenderIds: Statement = statement("lenders.ids", "select id from len
  * const codes = (await listLenders(em)).map(({ code }) => code);
  */
 export async function listLenders(em: EntityManager): Promise<Lender[]> {
-  const rows = await em.findAll(LenderEntity, { orderBy: { code: "asc" } });
-  return rows.map(toLender);
+  return (await query<LenderRow>(em, selectAll, [])).map(toLender);
 }
 
 /**
