@@ -164,6 +164,7 @@ export {
   caseByLoan,
   caseOfFieldPartner,
   casesOfLoan,
+  casesWithLoanNumber,
   caseTotals,
   type CaseTotals,
   type LoanState,

@@ -16,6 +16,16 @@ export function caseByLoan(em: EntityManager, lenderId: string, loan: string): P
 }
 
 /**
+ * Returns the current cases of some lenders' loans with this number, in one query.
+ *
+ * @example
+ * const cases = await casesWithLoanNumber(em, [lenderId, anotherId], "LN-1001");
+ */
+export function casesWithLoanNumber(em: EntityManager, lenderIds: readonly string[], loan: string): Promise<Case[]> {
+  return em.find(Case, { lenderId: { $in: [...lenderIds] }, sourceLoanNumber: loan, isCurrent: true });
+}
+
+/**
  * Returns all cases of a lender's loan, the first cycle first.
  *
  * @example

@@ -5,7 +5,7 @@ import {
   type Reversal,
   reversalsByReference,
 } from "@collections/bookings";
-import { type Case, caseById, caseByLoan, visitById } from "@collections/cases";
+import { type Case, caseById, casesWithLoanNumber, visitById } from "@collections/cases";
 import { parsePublicId } from "@collections/database";
 import type { EntityManager } from "@collections/entities";
 import { type FieldPartner, fieldPartnerById, searchFieldPartners } from "@collections/field-partners";
@@ -65,13 +65,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function find(em: EntityManager, text: string, options: FindOptions): Promise<Finding[]> {
   const byId = await findById(em, text, options);
   if (byId) return byId;
-  const exact: Finding[] = [];
-  for (const lender of options.lenders) {
-    const theCase = await caseByLoan(em, lender.id, text);
-    if (theCase) exact.push({ kind: "case", lender, theCase });
-    exact.push(...(await findByReference(em, text, lender, options.limit)));
-  }
-  exact.push(...(await findLinks(em, text, options)));
+  const exact = await findExact(em, text, options);
   const people = await searchFieldPartners(em, { text, limit: options.limit });
   const findings = [...exact, ...people.map((fieldPartner) => ({ kind: "field_partner", fieldPartner }) as const)];
   if (exact.length > 0) return findings;
@@ -129,23 +123,30 @@ async function findById(em: EntityManager, text: string, { lenders }: FindOption
   return fieldPartner ? [...found, { kind: "field_partner", fieldPartner }] : found;
 }
 
-async function findByReference(em: EntityManager, text: string, lender: Lender, limit: number): Promise<Finding[]> {
+/**
+ * Returns the loans, payments, reversals and links that the text names exactly, in the order of the lenders. The number of
+ * queries does not depend on that of the lenders.
+ */
+async function findExact(em: EntityManager, text: string, { lenders, limit }: FindOptions): Promise<Finding[]> {
+  const ids = lenders.map(({ id }) => id);
   const search = { references: possibleReferences(text), limit };
-  const payments = await paymentsByReference(em, lender.id, search);
-  const reversals = await reversalsByReference(em, lender.id, search);
-  return [
-    ...payments.map(({ reversedMinor, ...payment }) => {
-      return { kind: "payment", lender, payment, remainingMinor: payment.amountMinor - reversedMinor } as const;
-    }),
-    ...reversals.map((reversal) => ({ kind: "reversal", lender, reversal }) as const),
-  ];
-}
-
-async function findLinks(em: EntityManager, linkId: string, { lenders }: FindOptions): Promise<Finding[]> {
-  const lenderOf = new Map(lenders.map((lender) => [lender.id, lender]));
+  const loans = (await casesWithLoanNumber(em, ids, text)).slice(0, limit);
+  const cases = Map.groupBy(loans, ({ lenderId }) => lenderId);
+  const payments = Map.groupBy(await paymentsByReference(em, ids, search), ({ lenderId }) => lenderId);
+  const reversals = Map.groupBy(await reversalsByReference(em, ids, search), ({ lenderId }) => lenderId);
   const links = await linksWithLinkId(
     em,
-    lenders.map(({ id: lenderId }) => ({ lenderId, linkId })),
+    ids.map((lenderId) => ({ lenderId, linkId: text })),
   );
-  return links.map((link) => ({ kind: "link", lender: lenderOf.get(link.lenderId)!, link }));
+  const lenderOf = new Map(lenders.map((lender) => [lender.id, lender]));
+  return [
+    ...lenders.flatMap((lender): Finding[] => [
+      ...(cases.get(lender.id) ?? []).map((theCase) => ({ kind: "case", lender, theCase }) as const),
+      ...(payments.get(lender.id) ?? []).map(({ reversedMinor, ...payment }) => {
+        return { kind: "payment", lender, payment, remainingMinor: payment.amountMinor - reversedMinor } as const;
+      }),
+      ...(reversals.get(lender.id) ?? []).map((reversal) => ({ kind: "reversal", lender, reversal }) as const),
+    ]),
+    ...links.map((link) => ({ kind: "link", lender: lenderOf.get(link.lenderId)!, link }) as const),
+  ];
 }

@@ -5,7 +5,7 @@ import { requestSecondPerson } from "@collections/operators";
 import { until } from "@collections/testing";
 import { beforeAll, expect, test } from "vitest";
 import { queriesDuring } from "../database/fixtures/sent-statements.ts";
-import { startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { visitSetup } from "../fixtures/visit-setup.ts";
 import { aReconciliation } from "./fixtures/a-reconciliation.ts";
 import { firstKeyOf } from "./fixtures/first-key.ts";
@@ -154,6 +154,14 @@ test("a page of a lender's staff sends at most eight queries", async () => {
   for (const [name, path] of reached) {
     const reads = await readsOf(staff, path());
     expect(reads.length, [name, ...reads].join("\n")).toBeLessThanOrEqual(MOST);
+  }
+});
+
+test("an exact search over many lenders sends at most eight queries", async () => {
+  for (let lenders = 1; lenders < 10; lenders++) await aLender(service);
+  for (const text of [reference, story.loan]) {
+    const reads = await readsOf(visitor, `/console/search?text=${text}`);
+    expect(reads.length, reads.join("\n")).toBeLessThanOrEqual(MOST);
   }
 });
 
