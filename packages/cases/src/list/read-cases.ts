@@ -19,7 +19,7 @@ export function caseByLoan(em: EntityManager, lenderId: string, loan: string): P
  * Returns the current cases of some lenders' loans with this number, in one query.
  *
  * @example
- * const cases = await casesWithLoanNumber(em, [lenderId, anotherId], "LN-1001");
+ * const cases = await casesWithLoanNumber(em, [lenderId], "LN-1001");
  */
 export function casesWithLoanNumber(em: EntityManager, lenderIds: readonly string[], loan: string): Promise<Case[]> {
   return em.find(Case, { lenderId: { $in: [...lenderIds] }, sourceLoanNumber: loan, isCurrent: true });
