@@ -183,6 +183,12 @@ export function factList(facts: readonly (readonly [name: string, value: Html | 
   </dl>`;
 }
 
+/** Returns a text in which no day `YYYY-MM-DD` is broken at its hyphens. */
+export function withWholeDays(text: string): Html {
+  const parts = text.split(/\b(\d{4}-\d\d-\d\d)\b/);
+  return html`${parts.map((part, index) => (index % 2 === 0 ? part : html`<span class="day">${part}</span>`))}`;
+}
+
 /** Returns whether a lender's callback is healthy, as a mark beside its heading. */
 export function healthMark(isHealthy: boolean): Html {
   return html`<span class="${isHealthy ? "state" : "state bad"}">${isHealthy ? "Healthy" : "Needs attention"}</span>`;

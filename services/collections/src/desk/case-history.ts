@@ -306,7 +306,7 @@ export function timelineOf(shown: ShownHistory, ids: IdChoice = { hasIds: true }
       [
         link.createdAt,
         "link",
-        `${link.linkId ?? "without id"}, ${withCurrency(link.amount, currency)}: ${[codeWords(link.status), codeOrWords(link.unavailableReason, ids)].filter(Boolean).join(", ")}`,
+        `${link.linkId ?? "No id"}, ${withCurrency(link.amount, currency)}: ${[codeWords(link.status), codeOrWords(link.unavailableReason, ids)].filter(Boolean).join(", ")}`,
       ],
       ...link.messages.map(({ createdAt, channel, status, failureCode }) => [
         createdAt,
@@ -330,7 +330,7 @@ export function timelineOf(shown: ShownHistory, ids: IdChoice = { hasIds: true }
     ...shown.undeliveredEvents.map(({ createdAt, eventId, kind, state, lastError }) => [
       createdAt,
       "not delivered",
-      `${ids.hasIds ? `${eventId} ${kind}` : eventWords(kind)}: ${[codeWords(state), errorText(lastError, ids)].filter(Boolean).join(", ")}`,
+      `${ids.hasIds ? `${eventId} ${kind}` : eventWords(kind)}: ${[codeWords(state), errorText(lastError, ids)].filter(Boolean).join(ids.hasIds ? ", " : ". ")}`,
       [kind, lastError?.match(ERROR_CODE)?.[1]].filter(Boolean).join(", "),
       eventId,
     ]),

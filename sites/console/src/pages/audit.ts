@@ -1,6 +1,6 @@
 import type { AuditPage, AuditSearch } from "../desk.ts";
 import { type Html, html } from "../html.ts";
-import { filters, nextPage } from "../list-parts.ts";
+import { filters, nextPage, withWholeDays } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath } from "../paths.ts";
 
@@ -93,5 +93,5 @@ function aboutOf(home: string, entry: AuditPage["entries"][number]): Html {
     .join(", ");
   const loanLink = loan === null ? "" : html`, loan <a href="${home}${casePath(lenderCode!, loan)}">${loan}</a>`;
   const rest = [reason, data].filter(Boolean).join(" · ");
-  return html`${subject}${loanLink}${rest === "" ? "" : ` · ${rest}`}`;
+  return html`${subject}${loanLink}${rest === "" ? "" : html` · ${withWholeDays(rest)}`}`;
 }

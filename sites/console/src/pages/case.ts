@@ -2,7 +2,7 @@ import type { ConsoleOperator } from "../access.ts";
 import { CASE_ORDERS } from "../acts.ts";
 import type { CaseView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
-import { factList } from "../list-parts.ts";
+import { factList, withWholeDays } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath, deliveryPath, personPath, withQuery } from "../paths.ts";
 import { mayOperate } from "../route.ts";
@@ -25,7 +25,7 @@ export function casePage(
     main: html`<h1>
         ${erasedAt === null ? borrowerName : `Loan ${sourceLoanNumber}`} <span class="state">${words(status)}</span>
       </h1>
-      <p class="about">Loan ${sourceLoanNumber} of ${lenderCode}, ${caseId}, cycle ${cycle}</p>
+      <p class="about">Loan ${sourceLoanNumber} of ${lenderCode}, cycle ${cycle}, ${caseId}</p>
       ${doneLine(done)}
       ${actLinks(home, view, {
         hasOrders: operator.lenderCode === null && operator.roles.includes("operator"),
@@ -48,7 +48,9 @@ export function casePage(
                       html`<li>
                         <span class="at">${at}</span>
                         <b>${whatOf(home, what, eventId)}</b>
-                        <span>${capitalized(details)} ${code === undefined ? "" : html`<small>${code}</small>`}</span>
+                        <span
+                          >${detailsOf(what, details)} ${code === undefined ? "" : html`<small>${code}</small>`}</span
+                        >
                       </li>`,
                   )}
                 </ol>`
@@ -63,6 +65,14 @@ function whatOf(home: string, what: string, eventId: string | undefined): Html |
   return eventId === undefined ? words(what) : html`<a href="${home}${deliveryPath(eventId)}">${words(what)}</a>`;
 }
 
+/** The kinds of entries whose details begin with words of the service, and not with a name or a reference. */
+const BEGIN_WITH_WORDS = new Set(["message", "contact seen"]);
+
+/** Returns the details of an entry. A name or a reference at the beginning stays as it is. */
+function detailsOf(what: string, details: string): Html {
+  return withWholeDays(BEGIN_WITH_WORDS.has(what) ? capitalized(details) : details);
+}
+
 interface Fact {
   readonly name: string;
   readonly value: string;
@@ -75,9 +85,10 @@ const IN_WORDS = new Set(["status", "field work", "days past due", "field partne
 /** Returns the value of a fact. For operators, the name of the field partner leads to their page. */
 function factOf(home: string, { fieldPartner, holderName }: CaseView, { name, value, operator }: Fact): Html | string {
   if (name === "field partner" && fieldPartner && holderName !== null && operator.lenderCode === null) {
-    return html`<a href="${home}${personPath(fieldPartner.id)}">${holderName}</a>${value.slice(holderName.length)}`;
+    return html`<a href="${home}${personPath(fieldPartner.id)}">${holderName}</a
+      >${withWholeDays(value.slice(holderName.length))}`;
   }
-  return IN_WORDS.has(name) ? capitalized(value) : value;
+  return withWholeDays(IN_WORDS.has(name) ? capitalized(value) : value);
 }
 
 function doneLine(done: string | null): Html {

@@ -1,7 +1,7 @@
 import type { ConsoleOperator } from "../access.ts";
 import { actForm } from "../act-form.ts";
 import { type Html, html } from "../html.ts";
-import { factList, listTable } from "../list-parts.ts";
+import { factList, listTable, withWholeDays } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { missingPath, uploadPath, withQuery } from "../paths.ts";
 import type { UploadView } from "../reads/uploads.ts";
@@ -37,8 +37,8 @@ export function uploadPage(home: string, view: UploadView, parts: UploadParts): 
     ...(isRunning && { reloadAfterSeconds: RELOAD_SECONDS }),
     main: html`<h1>${fileName} <span class="state">${words(state)}</span></h1>
       <p class="about">
-        For ${lenderCode}. Uploaded by ${uploadedBy} at ${createdAt}, deleted after ${expiresAt}, times in ${timeZone}.
-        SHA-256 <code>${sha256}</code>.
+        For ${lenderCode}. Uploaded by ${uploadedBy} at ${withWholeDays(createdAt)}, deleted after
+        ${withWholeDays(expiresAt)}, times in ${timeZone}. SHA-256 <code>${sha256}</code>.
       </p>
       <div class="parts">${contentOf(home, view, parts)}</div>
       <p class="more">
