@@ -109,9 +109,9 @@ describe("the form that spreads unassigned cases", () => {
   });
 
   test.each([
-    ["a name that nobody has", ["Nobody at all"], "No field partner is called Nobody at all."],
-    ["a name that several people have", ["Asha"], "Several field partners are called Asha."],
-    ["an id that nobody has", [`fp_${"0".repeat(32)}`], "No field partner is called fp_"],
+    ["a name that nobody has", ["Nobody at all"], "No field partner matches “Nobody at all”."],
+    ["a name that several people have", ["Asha"], "Several field partners match “Asha”."],
+    ["an id that nobody has", [`fp_${"0".repeat(32)}`], "No field partner matches “fp_"],
     ["too many names", Array.from({ length: 51 }, () => "Asha"), "Name at most 50 field partners."],
   ])("refuses %s", async (_, people, problem) => {
     const code = await aLenderWith(1);

@@ -68,7 +68,7 @@ function planOf(home: string, { from, to, plan, hidden, typed }: PlannedForm): H
   const assigned = lenders.reduce((sum, one) => sum + one.assigned, 0);
   if (assigned === 0) return html`<p role="status">No case can be moved to ${to.displayName}.</p>`;
   return html`<h2>${to.displayName} would get</h2>
-    ${movesTable(lenders)}
+    ${movesTable(lenders, [to])}
     ${actForm({
       ...typed,
       home,
@@ -84,8 +84,12 @@ function planOf(home: string, { from, to, plan, hidden, typed }: PlannedForm): H
     <h2>Somebody else</h2>`;
 }
 
-/** Returns a table with the cases that each person gets, and the first refused cases. */
-export function movesTable(lenders: readonly LenderMoves[]): Html {
+/**
+ * Returns a table with the cases that each person gets, and the first refused cases. Names may be alike, so the phones of
+ * `people` stand below them.
+ */
+export function movesTable(lenders: readonly LenderMoves[], people: readonly PersonSummary[]): Html {
+  const phones = new Map(people.map(({ fieldPartnerId, phone }) => [fieldPartnerId, phone]));
   const refused = lenders.filter(({ rejected }) => rejected > 0);
   const shares = lenders.flatMap(({ lenderCode, fieldPartners }) =>
     fieldPartners.map((share) => ({ ...share, lenderCode })),
@@ -96,7 +100,11 @@ export function movesTable(lenders: readonly LenderMoves[]): Html {
     none: "",
     columns: [
       { label: "Lender", cell: ({ lenderCode }) => lenderCode },
-      { label: "Field partner", cell: ({ displayName }) => displayName },
+      {
+        label: "Field partner",
+        cell: ({ fieldPartnerId, displayName }) =>
+          html`${displayName} <small>${phones.get(fieldPartnerId) ?? fieldPartnerId}</small>`,
+      },
       { label: "Cases", isNumber: true, cell: ({ cases }) => countText(cases) },
       {
         label: "Outstanding",

@@ -84,7 +84,7 @@ function planOf(home: string, form: SpreadForm): Html {
   const assigned = assignedBy(plan);
   if (assigned === 0) return html`<p role="status">No unassigned case of ${request.lenderCode} can be assigned.</p>`;
   return html`<h2>Who would get what</h2>
-    ${movesTable(lenders)}
+    ${movesTable(lenders, people)}
     ${actForm({
       problem,
       reason: form.reason,
@@ -112,8 +112,8 @@ function idsOf(people: readonly PersonSummary[]): string {
 }
 
 function unclearText({ text, found }: Extract<SpreadPlan, { kind: "unclear" }>): Html {
-  if (found.length === 0) return problemText(`No field partner is called ${text}.`);
-  return html`${problemText(`Several field partners are called ${text}. Give the id of one of them.`)}
+  if (found.length === 0) return problemText(`No field partner matches “${text}”.`);
+  return html`${problemText(`Several field partners match “${text}”. Give the id of one of them.`)}
     <ul class="people">
       ${found.map(
         ({ fieldPartnerId, displayName, phone }) =>
