@@ -7,6 +7,8 @@ export interface Column<Item> {
   readonly isNumber?: boolean;
   /** Whether the cells are times or codes, which are not broken on a wide screen. */
   readonly isShort?: boolean;
+  /** Whether the column is left out if no item has a value in it. */
+  readonly isOptional?: boolean;
   readonly cell: (item: Item) => Html | string;
   /** A link that sorts by the column, which stands in its head, and how the list is sorted by it now. */
   readonly sort?: { readonly link: Html; readonly direction: "ascending" | "descending" | "none" };
@@ -26,12 +28,13 @@ export interface ListTable<Item> {
 /** Returns a table. On a narrow screen each row becomes a card, whose cells show the labels of their columns. */
 export function listTable<Item>({ label, columns, items, none }: ListTable<Item>): Html {
   if (items.length === 0) return html`<p role="status" class="empty">${none}</p>`;
-  const [first, ...others] = columns;
+  const shown = columns.filter(({ isOptional, cell }) => !isOptional || items.some((item) => cell(item) !== "–"));
+  const [first, ...others] = shown;
   const kind = ({ isNumber, isShort }: Column<Item>) => (isNumber ? "number" : isShort ? "short" : "text");
   return html`<table class="list" aria-label="${label}">
     <thead>
       <tr>
-        ${columns.map((column) =>
+        ${shown.map((column) =>
           column.sort
             ? html`<th scope="col" class="${kind(column)} sortable" aria-sort="${column.sort.direction}">
                 ${column.sort.link}

@@ -60,12 +60,12 @@ function listOf(
             none: "",
             columns: [
               { label: "Loan", cell: ([, loan]) => loanLink(home, lenderCode, loan) },
-              { label: "Line", isNumber: true, cell: ([line]) => line || "–" },
+              { label: "Line", isNumber: true, isOptional: true, cell: ([line]) => line || "–" },
               { label: "Reference", cell: ([, , reference]) => reference },
-              { label: "File", isNumber: true, cell: ([, , , file]) => file || "–" },
-              { label: "Booked", isNumber: true, cell: ([, , , , booked]) => booked || "–" },
-              { label: "Reversed", isNumber: true, cell: ([, , , , , reversed]) => reversed || "–" },
-              { label: "Paid at", cell: ([, , , , , , paidAt]) => paidAt || "–" },
+              { label: "File", isNumber: true, isOptional: true, cell: ([, , , file]) => file || "–" },
+              { label: "Booked", isNumber: true, isOptional: true, cell: ([, , , , booked]) => booked || "–" },
+              { label: "Reversed", isNumber: true, isOptional: true, cell: ([, , , , , reversed]) => reversed || "–" },
+              { label: "Paid", cell: ([, , , , , , paidAt]) => paidAt || "–" },
             ],
           })
     }

@@ -105,11 +105,11 @@ function differencesOf(home: string, found: ReconciliationView): Html {
           cell: ({ loan }) => (loan === null ? "–" : html`<a href="${home}${casePath(lenderCode, loan)}">${loan}</a>`),
         },
         { label: "Reference", cell: ({ reference }) => reference ?? "–" },
-        { label: "Line", isNumber: true, cell: ({ line }) => line ?? "–" },
-        { label: "File", isNumber: true, cell: ({ inFile }) => inFile ?? "–" },
-        { label: "Booked", isNumber: true, cell: ({ booked }) => booked ?? "–" },
-        { label: "Paid", isShort: true, cell: ({ paidAt }) => paidAt ?? "–" },
-        { label: "About", cell: ({ about }) => about || "–" },
+        { label: "Line", isNumber: true, isOptional: true, cell: ({ line }) => line ?? "–" },
+        { label: "File", isNumber: true, isOptional: true, cell: ({ inFile }) => inFile ?? "–" },
+        { label: "Booked", isNumber: true, isOptional: true, cell: ({ booked }) => booked ?? "–" },
+        { label: "Paid", isShort: true, isOptional: true, cell: ({ paidAt }) => paidAt ?? "–" },
+        { label: "About", isOptional: true, cell: ({ about }) => about || "–" },
       ],
     })}
     ${next === null ? "" : nextPage({ home, path: reconciliationPath(lenderCode, runId) }, { list, after: next }, "Next page")}`;

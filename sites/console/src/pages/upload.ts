@@ -42,7 +42,9 @@ export function uploadPage(home: string, view: UploadView, parts: UploadParts): 
       </p>
       <div class="parts">${contentOf(home, view, parts)}</div>
       <p class="more">
-        <a href="${home}${withQuery("/uploads", { kind: view.kind, lender: lenderCode })}">Import another file</a>
+        <a href="${home}${withQuery("/uploads", { kind: view.kind, lender: lenderCode })}"
+          >${view.kind === "payments" ? "Compare another file" : "Import another file"}</a
+        >
       </p>`,
   };
 }
