@@ -33,11 +33,12 @@ function fieldOf(query: URLSearchParams, name: string): string | undefined {
 
 /** The stored reconciliations of a lender, the latest first. */
 export function reconciliationsPage(home: string, page: ReconciliationsPage): PageContent {
-  const { lenderCodes, lenderCode: lender, reconciliations, next } = page;
+  const { lenderCodes, lenderCode: lender, reconciliations, timeZone, next } = page;
   return {
     title: SECTION,
     main: html`<h1>Reconciliations</h1>
       ${lenderForm({ home, path: "/reconciliations" }, lenderCodes, lender)}
+      ${reconciliations.length === 0 ? "" : html`<p class="about">Latest first. Times in ${timeZone}.</p>`}
       ${listTable({
         label: "Reconciliations",
         items: reconciliations,

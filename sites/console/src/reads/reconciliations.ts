@@ -10,6 +10,7 @@ export interface ReconciliationsPage {
   readonly lenderCodes: readonly string[];
   /** Undefined if there is no such lender. */
   readonly lenderCode: string | undefined;
+  readonly timeZone: string | undefined;
   readonly reconciliations: readonly {
     readonly runId: string;
     readonly from: string;

@@ -26,13 +26,14 @@ export async function pageOfReconciliations(
   { lender: code, after }: { readonly lender: string | undefined; readonly after: string | undefined },
 ) {
   const { lenderCodes, lender } = chosenLender(given, code);
-  if (!lender) return { lenderCodes, lenderCode: undefined, reconciliations: [], next: null };
+  if (!lender) return { lenderCodes, lenderCode: undefined, timeZone: undefined, reconciliations: [], next: null };
   const key = { after: parsePublicId("rec", after ?? ""), limit: PAGE_SIZE + 1 };
   const found = await listReconciliations(em, lender.id, key);
   const runs = found.slice(0, PAGE_SIZE);
   return {
     lenderCodes,
     lenderCode: lender.code,
+    timeZone: lender.timeZone,
     reconciliations: runs.map((run) => {
       const { counts, ...shown } = shownRun(lender, run);
       const { matched, ...lists } = counts;
