@@ -9,10 +9,6 @@ import { amountsText, words } from "../words.ts";
 
 type Row = PaymentsPage["rows"][number];
 
-const REVERSAL_COLUMNS: readonly Column<Row>[] = [
-  { label: "Reason", cell: ({ about }) => words(about) },
-  { label: "Payment", cell: ({ ofPayment }) => ofPayment ?? "–" },
-];
 const PAYMENT_COLUMNS: readonly Column<Row>[] = [
   { label: "Mode", cell: ({ about }) => words(about) },
   {
@@ -38,6 +34,12 @@ export function paymentsPage(
   const at = { home, path: "/payments" };
   const kept = { lender: lenderCode, until };
   const isReversals = kind === "reversals";
+  const mayChange = operator.roles.includes("money") && operator.lenderCode === null;
+  /** Returns the reference of a payment, with a link to the forms that reverse and move it if the operator may use them. */
+  const paymentOf = ({ sourceLoanNumber: loan }: Row, reference: string) =>
+    mayChange
+      ? html`<a href="${home}${paymentPath({ lenderCode: lenderCode!, loan, reference })}">${reference}</a>`
+      : reference;
   return {
     title: "Payments",
     main: html`<h1>Payments</h1>
@@ -64,7 +66,7 @@ export function paymentsPage(
         queryOf: (chosen) => queryText({ ...kept, kind: chosen }),
       })}
       <p class="about">
-        The latest first. Times in ${timeZone}.
+        Latest first. Times in ${timeZone}.
         <a href="${home}/fees?${queryText({ lender: lenderCode })}">Fees</a>
       </p>
       ${listTable({
@@ -77,7 +79,10 @@ export function paymentsPage(
               ? "No payment was taken back until this day."
               : "No payment was booked until this day.",
         columns: [
-          { label: "Reference", cell: (row) => referenceOf(home, page, { row, operator }) },
+          {
+            label: "Reference",
+            cell: (row) => (isReversals ? row.reference : paymentOf(row, row.reference)),
+          },
           {
             label: "Loan",
             cell: ({ sourceLoanNumber: loan }) => html`<a href="${home}${casePath(lenderCode!, loan)}">${loan}</a>`,
@@ -85,20 +90,16 @@ export function paymentsPage(
           { label: "Amount", isNumber: true, cell: (one) => amountsText([one]) },
           { label: isReversals ? "Taken back" : "Paid", isShort: true, cell: ({ paidAt }) => paidAt },
           { label: "Recorded", isShort: true, cell: ({ recordedAt }) => recordedAt },
-          ...(isReversals ? REVERSAL_COLUMNS : PAYMENT_COLUMNS),
+          ...(isReversals ? reversalColumns(paymentOf) : PAYMENT_COLUMNS),
         ],
       })}
       ${next === null ? "" : nextPage(at, { ...kept, kind: isReversals ? kind : undefined, before: next }, "Earlier")}`,
   };
 }
 
-/** Returns the reference of a row, with a link to the forms that reverse and move a payment if the operator may use them. */
-function referenceOf(
-  home: string,
-  { lenderCode, kind }: PaymentsPage,
-  { row, operator }: { readonly row: Row; readonly operator: ConsoleOperator },
-): Html | string {
-  const { sourceLoanNumber: loan, reference } = row;
-  if (kind !== "payments" || !operator.roles.includes("money") || operator.lenderCode !== null) return reference;
-  return html`<a href="${home}${paymentPath({ lenderCode: lenderCode!, loan, reference })}">${reference}</a>`;
+function reversalColumns(paymentOf: (row: Row, reference: string) => Html | string): Column<Row>[] {
+  return [
+    { label: "Reason", cell: ({ about }) => words(about) },
+    { label: "Payment", cell: (row) => (row.ofPayment === null ? "–" : paymentOf(row, row.ofPayment)) },
+  ];
 }
