@@ -6,6 +6,7 @@ import { type Lender, recordAct } from "@collections/lenders";
 import type { DeskOutcome } from "./acts.ts";
 import { chosenLender } from "./chosen-lender.ts";
 import { type ConnectionActing, lenderIn, whyTooOften } from "./connection/acting.ts";
+import { eventWords } from "./words/act-words.ts";
 
 /** The parts that play a scene. */
 export interface SandboxActing {
@@ -82,6 +83,14 @@ export async function scenesOfChosen({ lenders }: ConnectionActing, code: string
   return { lenderCodes, lenderCode: lender?.code, scenes };
 }
 
+type Played = Extract<SceneOutcome, { kind: "played" }>;
+
+/** A scene that was played, with the words of its events. */
+type PlayedInWords = Omit<Played, "events"> & {
+  readonly loan: string;
+  readonly events: readonly (Played["events"][number] & { readonly what: string })[];
+};
+
 /** Plays a scene on a loan, for a page. */
 export async function playFromDesk(
   acting: ConnectionActing & SandboxActing,
@@ -90,9 +99,7 @@ export async function playFromDesk(
     loan: given,
     scene: name,
   }: { readonly lenderCode: string; readonly loan: string; readonly scene: string },
-): Promise<
-  Exclude<DeskOutcome, { kind: "done" }> | (Extract<SceneOutcome, { kind: "played" }> & { readonly loan: string })
-> {
+): Promise<Exclude<DeskOutcome, { kind: "done" }> | PlayedInWords> {
   const whyNot = whyNoScene(acting);
   if (whyNot !== undefined) return refused(whyNot);
   const lender = await lenderIn(acting, lenderCode);
@@ -105,7 +112,8 @@ export async function playFromDesk(
   const outcome = await auditedScene(acting, { lender, loan, scene });
   if (outcome.kind === "loan_not_found")
     return refused(`There is no case of the loan ${given.trim()}. Import it first.`);
-  return outcome.kind === "played" ? { ...outcome, loan } : refused(outcome.detail);
+  if (outcome.kind !== "played") return refused(outcome.detail);
+  return { ...outcome, loan, events: outcome.events.map((event) => ({ ...event, what: eventWords(event.kind) })) };
 }
 
 function refused(detail: string) {

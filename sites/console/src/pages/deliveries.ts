@@ -92,7 +92,13 @@ export function deliveryTable(
         cell: ({ state }) => html`<span class="${state === "parked" ? "state bad" : "state"}">${words(state)}</span>`,
       },
       { label: "Attempts", isNumber: true, cell: ({ attempts }) => countText(attempts) },
-      { label: "Last error", cell: ({ lastError }) => lastError ?? "–" },
+      { label: "Last error", cell: errorOf },
     ],
   });
+}
+
+/** Returns the last error of a delivery. The code with which it begins stands below the sentence. */
+function errorOf({ lastError }: ListedDelivery): Html | string {
+  const [, code, sentence] = /^([A-Z][A-Z0-9_]+): (.*)$/s.exec(lastError ?? "") ?? [];
+  return code === undefined ? (lastError ?? "–") : html`${sentence} <small>${code}</small>`;
 }

@@ -71,8 +71,8 @@ export function playedPage(
         columns: [
           {
             label: "Event",
-            cell: ({ eventId, kind }) =>
-              html`<a href="${home}${deliveryPath(eventId)}">${kind}</a> <small>${eventId}</small>`,
+            cell: ({ eventId, kind, what }) =>
+              html`<a href="${home}${deliveryPath(eventId)}">${what}</a> <small>${kind}, ${eventId}</small>`,
           },
           { label: "Sequence", isNumber: true, cell: ({ sequence }) => String(sequence) },
         ],

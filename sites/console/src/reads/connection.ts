@@ -117,5 +117,11 @@ export interface PlayedScene {
   readonly loan: string;
   /** Why the scene ended early; null if it was played to its end. */
   readonly stoppedBecause: string | null;
-  readonly events: readonly { readonly eventId: string; readonly kind: string; readonly sequence: number }[];
+  readonly events: readonly {
+    readonly eventId: string;
+    /** The code of the kind of event; `what` has its words. */
+    readonly kind: string;
+    readonly what: string;
+    readonly sequence: number;
+  }[];
 }
