@@ -96,7 +96,7 @@ function factsOf(lender: Lender): [name: string, value: string][] {
     ["Currency", lender.currency],
     ["Commission", `${percentText(lender.commission)} %`],
     ["Mint URL", lender.mintLinkUrl ?? "None"],
-    ["Contacts", lender.technicalContacts.join(", ") || "None"],
+    ["Technical contacts", lender.technicalContacts.join(", ") || "None"],
     ["Personal data", `Erased ${lender.keepPersonalDataDays} days after the end of a case`],
   ];
 }

@@ -57,7 +57,7 @@ export function deliveriesPage(home: string, search: DeliverySearch, found: Deli
         </form>`,
       )}
       <p class="about">
-        The newest first. ${timeZone === null ? "Times are those of each lender's time zone." : `Times in ${timeZone}.`}
+        Newest first. ${timeZone === null ? "Times are those of each lender's time zone." : `Times in ${timeZone}.`}
       </p>
       ${deliveryTable(home, deliveries, { hasLender: lenderCodes.length > 1 })}
       ${next === null ? "" : nextPage({ home, path: "/deliveries" }, { ...search, before: next }, "Older deliveries")}`,

@@ -3,7 +3,7 @@ import type { DeliveryView } from "../desk.ts";
 import { type Html, html } from "../html.ts";
 import { factList } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
-import { deliveryPath } from "../paths.ts";
+import { casePath, deliveryPath } from "../paths.ts";
 import { capitalized, words } from "../words.ts";
 import { messagePage } from "./message.ts";
 
@@ -20,10 +20,8 @@ export function deliveryPage(
     section: "Deliveries",
     main: html`<h1>${what} <span class="state">${words(state)}</span></h1>
       <p class="about">
-        ${kind}, ${eventId}, ${lenderCode}
-        <a href="${home}/cases/${encodeURIComponent(lenderCode)}/${encodeURIComponent(sourceLoanNumber)}"
-          >loan ${sourceLoanNumber}</a
-        >
+        ${kind}, ${eventId},
+        <a href="${home}${casePath(lenderCode, sourceLoanNumber)}">loan ${sourceLoanNumber}</a> of ${lenderCode}
       </p>
       ${isDone ? html`<p class="done" role="status">${isNew ? "The event is sent again." : "The event was sent again."}</p>` : ""}
       <div class="case">
@@ -34,13 +32,13 @@ export function deliveryPage(
         </section>
         <section class="panel">
           <h2>Attempts</h2>
-          <p class="about">Times in ${timeZone}.</p>
           ${
             attempts.length === 0
-              ? html`<p>The event has not been sent yet.</p>`
-              : html`<ol class="timeline">
-                  ${attempts.map(attemptOf)}
-                </ol>`
+              ? html`<p class="empty">The event has not been sent yet.</p>`
+              : html`<p class="about">Times in ${timeZone}.</p>
+                  <ol class="timeline">
+                    ${attempts.map(attemptOf)}
+                  </ol>`
           }
         </section>
       </div>`,

@@ -38,8 +38,8 @@ export function feesPage(home: string, page: FeesPage): PageContent {
         lenderCode === undefined
           ? html`<p role="status" class="empty">There is no such lender.</p>`
           : html`<p class="about">
-                The commissions that ${lenderCode} pays for payments booked in ${monthText(month)}, in ${timeZone}.
-                ${isOver ? "" : "The month is not over, so more may follow."}
+                The commissions that ${lenderCode} pays for payments booked in ${monthText(month)}. Times in
+                ${timeZone}. ${isOver ? "" : "The month is not over, so more may follow."}
               </p>
               ${page.totals.map(totalsOf)} ${page.lines.length === 0 ? "" : csvLink(home, { lenderCode, month })}
               ${linesOf(home, lenderCode, page.lines)}`

@@ -95,8 +95,8 @@ function endpointPanel({ endpoint, lastFailure }: LenderView): Html {
       ["URL", endpoint.url ?? "None"],
       ["State", words(endpoint.state)],
       ["Failures in a row", countText(endpoint.consecutiveFailures)],
-      ["Waiting", countText(endpoint.waiting)],
-      ["Parked", countText(endpoint.parked)],
+      ["Events waiting", countText(endpoint.waiting)],
+      ["Events parked", countText(endpoint.parked)],
       ...times.filter((time): time is [string, string] => time[1] !== null),
     ])}
     ${

@@ -3,7 +3,7 @@ import { factList, listTable } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { reconciliationPath } from "../paths.ts";
 import type { BookingOrder, MoneyOrder, MoneyRequest, MoneyRequestView } from "../reads/money-changes.ts";
-import { words } from "../words.ts";
+import { amountsText, words } from "../words.ts";
 import { backPath, CHANGE_TITLES } from "./money-changes.ts";
 
 const REQUESTS = "/money/requests";
@@ -104,7 +104,7 @@ function subjectOf(order: MoneyOrder | BookingOrder): readonly (readonly [string
         ["Reason", order.note],
       ];
     case "payout":
-      return [["Amount of the payout", `${order.amount} ${order.currency}`]];
+      return [["Amount of the payout", amountsText([order])]];
     case "reversal":
       return [
         ["Payment", `${order.reference} on ${order.loan} of ${order.lenderCode}`],

@@ -20,7 +20,7 @@ export function moneyPage(home: string, page: MoneyPage, operator: ConsoleOperat
   return {
     title: "Money",
     main: html`<h1>Money</h1>
-      ${mayChange ? html`<p class="acts"><a href="${home}/money/requests">Changes that wait for a second person</a></p>` : ""}
+      ${mayChange ? html`<p class="acts"><a href="${home}/money/requests">Requests for a second person</a></p>` : ""}
       <section class="panel">
         <h2>Payouts due</h2>
         ${listTable({

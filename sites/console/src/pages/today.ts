@@ -92,7 +92,7 @@ function visitsPanel(day: OneDay, before: OneDay): Html {
   if (rows.length === 0)
     return html`<section class="panel">
       <h2>${caption}</h2>
-      <p>No visit ended on these two days.</p>
+      <p class="empty">No visit ended on these two days.</p>
     </section>`;
   return barTable({ caption, days: daysOf(day, before), rows });
 }

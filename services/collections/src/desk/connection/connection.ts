@@ -24,7 +24,7 @@ async function connectionOf(em: EntityManager, lender: Lender, now: Date) {
   return {
     lenderCode: lender.code,
     timeZone: lender.timeZone,
-    endpoint: endpoint ? endpointFacts(endpoint, local) : ([["address", "None is registered"]] as [string, string][]),
+    endpoint: endpoint ? endpointFacts(endpoint, local) : ([["url", "None is registered"]] as [string, string][]),
     hasCallback: (endpoint?.url ?? null) !== null,
     isHealthy: endpoint?.state === "active" && endpoint.consecutiveFailures === 0,
     mint: {
@@ -58,7 +58,7 @@ function endpointFacts(endpoint: EndpointStatus, local: (at: Date) => string): [
     ["next probe", nextProbeAt],
   ];
   return [
-    ["address", url ?? "None is registered"],
+    ["url", url ?? "None is registered"],
     ["state", state],
     ["failures in a row", String(consecutiveFailures)],
     ["events waiting", String(waiting)],
