@@ -99,7 +99,7 @@ function callOf(tested: TestedMint): TestedCall {
     headline:
       link === undefined
         ? `No link was minted after ${took}: ${failure?.reason ?? ""}`
-        : `A link was minted after ${took}: ${link}. It exists at the lender, and is not stored here. Cancel it.`,
+        : `A link was minted after ${took}. It is not stored here: cancel it at the lender. Its id and URL: ${link}`,
     request: requestText(request),
     answer: answer.map((line) => line.trimStart()).join("\n"),
     failure,

@@ -37,6 +37,7 @@ const PHRASES: readonly (readonly [ofCommand: string, ofPage: string])[] = [
   [", or register the lender's --balance-cutoff", ""],
   ["Run the command again", "Check the file again"],
   ["run the command again", "check the file again"],
+  ['add --map "Column=field"', "write Column=field in “Columns”"],
   ["Remove the option.", "Leave this field empty."],
   ["add --allow-similar-loans", "choose --allow-similar-loans"],
 ];

@@ -42,7 +42,7 @@ describe("the words of acts", () => {
 
 describe("a message about a file", () => {
   test.each([
-    ['To read one, add --map "Column=field".', 'To read one, add “Columns”: "Column=field".'],
+    ['To read one, add --map "Column=field".', "To read one, write Column=field in “Columns”."],
     [
       "1/2 has two readings; --date-order chooses the other one.",
       "1/2 has two readings; “Order of day and month” chooses the other one.",

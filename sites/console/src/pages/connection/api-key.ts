@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<KeyOrderKind, OrderWords>> = {
   retire: {
     label: "Retire",
     title: "Retire the key",
-    effect: "The key stays valid until this time. Have all requests signed with another key before it ends.",
+    effect: "The key stays valid until the time below. All requests have to be signed with another key before then.",
     done: "The key has an end.",
     needsReason: true,
   },
@@ -133,7 +133,7 @@ export function createdKeyPage(home: string, lenderCode: string, { keyId, secret
     main: html`<section class="message wide">
       <h1>The new key of ${lenderCode}</h1>
       <p class="warning" role="status">
-        Store the secret now. This page shows it once, and it cannot be read again: neither here nor by the operator.
+        Store the secret now. Only this page shows it, and only once. Nobody can read it again.
       </p>
       <h2 id="key-id">API key id</h2>
       <pre aria-labelledby="key-id">${keyId}</pre>

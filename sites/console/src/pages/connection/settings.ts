@@ -82,7 +82,7 @@ ${settings.technicalContacts}</textarea>
           <p id="contacts-note" class="about">They get an e-mail when the callback fails.</p>`,
         needsReason: false,
         reasonNote:
-          "The audit keeps the reason, the old and the new values, and of the header only that it was changed.",
+          "The audit keeps the reason, and the old and new values. For the header it keeps only that it was changed.",
         button: "Save the settings",
         back: connectionPath(lenderCode),
       })}

@@ -30,7 +30,7 @@ export function mintTestPage(
         ${hidden} ${problem === undefined ? "" : html`<p class="problem" role="alert">${problem}</p>`}
         <label for="loan">Loan</label>
         <input id="loan" name="loan" required maxlength="200" autocomplete="off" value="${loan}" />
-        <label for="amount">Amount of the link</label>
+        <label for="amount">Amount of the link, in the currency of the case</label>
         <input
           id="amount"
           name="amount"
