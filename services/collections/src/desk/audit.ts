@@ -112,12 +112,20 @@ function dataInWords({ changes, ...data }: AuditedAct["data"], timeZone: string)
   const { fields: _, ...withoutFields } = data;
   const isSettings = typeof changes === "object" && changes !== null;
   const facts = Object.entries(isSettings ? withoutFields : data)
+    .toSorted(([one], [other]) => placeOf(one) - placeOf(other))
     .filter(([, value]) => valueText(value) !== NO_VALUE)
     .map(([name, value]) => `${nameInWords(name)} ${shortened(valueText(value))}`);
   const changed = isSettings
     ? Object.entries(changes).map(([name, change]) => changeText([nameInWords(name), change]))
     : [];
   return withLocalTimes([...changed, ...facts].join("; "), timeZone);
+}
+
+/** The fields that come first. PostgreSQL does not keep the order of the fields. */
+const FIRST_FIELDS = ["file", "from", "to"];
+
+function placeOf(name: string): number {
+  return FIRST_FIELDS.includes(name) ? FIRST_FIELDS.indexOf(name) : FIRST_FIELDS.length;
 }
 
 /** Returns the name of a field as words: `stoppedBecause` becomes `stopped because`. */
