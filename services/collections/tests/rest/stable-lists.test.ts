@@ -237,20 +237,26 @@ interface Added {
 /** SQL expression for the id of row `n`: a UUIDv7 of the time in the second parameter. */
 const ID = "overlay(overlay($2::text placing lpad(to_hex(n), 8, '0') from 29) placing '7' from 15)::uuid";
 
+/** A slow machine inserts as many cases within the time limit of a statement. */
+const MOST_AT_ONCE = 10_000;
+
 async function addCases(
   lender: Lender,
   { count, prefix, at, client = service.app.database.pool }: Added,
 ): Promise<void> {
-  await client.query(
-    `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
+  const values = [lender.id, idsFrom(at), prefix];
+  for (let first = 1; first <= count; first += MOST_AT_ONCE) {
+    await client.query(
+      `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
        work_begun, settled_by_lender, tags, currency, placed_minor, outstanding_minor, total_collected_minor,
        excess_minor, borrower_name, borrower_phone, alternate_phones, addresses, consent, metadata, sequence,
        created_at, updated_at)
      select $1, ${ID}, $3 || '-' || n, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0, 'Ravi Kumar',
        '+919800000001', '{}', '[]', '{}', '{}', 1, $5::timestamptz, $5::timestamptz
-     from generate_series(1, $4::integer) n`,
-    [lender.id, idsFrom(at), prefix, count, at ?? new Date()],
-  );
+     from generate_series($6::integer, $4::integer) n`,
+      [...values, Math.min(count, first + MOST_AT_ONCE - 1), at ?? new Date(), first],
+    );
+  }
 }
 
 async function addPayments(
