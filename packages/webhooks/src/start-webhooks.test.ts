@@ -258,7 +258,7 @@ test("a delivery whose process died is attempted again after timeoutMs and lease
 
 test.each([
   ["KEY_ID_INVALID", { keyId: "lk\nX-Evil: 1", secret: SECRET }],
-  ["SECRET_TOO_SHORT", { keyId: KEY_ID, secret: "abc" }],
+  ["SECRET_TOO_SHORT", { keyId: KEY_ID, secret: "no hex" }],
 ])("a signing key with %s is logged once with the tenant, and the events stay due", async (code, key) => {
   await using receiver = await openReceiver();
   const lenderId = await trial.addLender(receiver.url);

@@ -44,8 +44,8 @@ const QUERIES: readonly [title: string, name: string, values: readonly unknown[]
     LOAN_AND_REFERENCE,
     10,
   ],
-  ["the loans of a reference", "ledger.loans-of-reference", [LENDER, ["UTR49999"], 1001], BY_REFERENCE, 1],
-  ["payments by reference", "ledger.payments-by-reference", [LENDER, ["UTR49999", "UTR1"], 20], BY_REFERENCE, 2],
+  ["the loans of a reference", "ledger.loans-of-reference", [[LENDER], ["UTR49999"], 1001], BY_REFERENCE, 1],
+  ["payments by reference", "ledger.payments-by-reference", [[LENDER], ["UTR49999", "UTR1"], 20], BY_REFERENCE, 2],
   ["all cases", "cases.list-of-lender", [LENDER, START, null, null, 501], "collection_case_pkey", 501],
   [
     "cases with a status that none has",
