@@ -124,13 +124,14 @@ async function findById(em: EntityManager, text: string, { lenders }: FindOption
 }
 
 /**
- * Returns the loans, payments, reversals and links that the text names exactly, in the order of the lenders. The number of
- * queries does not depend on that of the lenders.
+ * Returns the loans, payments, reversals and links that the text names exactly: first in the order of the lenders, and
+ * the links last. Except on a cluster, the number of queries does not depend on that of the lenders.
  */
 async function findExact(em: EntityManager, text: string, { lenders, limit }: FindOptions): Promise<Finding[]> {
   const ids = lenders.map(({ id }) => id);
   const search = { references: possibleReferences(text), limit };
-  const loans = (await casesWithLoanNumber(em, ids, text)).slice(0, limit);
+  const caseOf = new Map((await casesWithLoanNumber(em, ids, text)).map((theCase) => [theCase.lenderId, theCase]));
+  const loans = ids.flatMap((id) => caseOf.get(id) ?? []).slice(0, limit);
   const cases = Map.groupBy(loans, ({ lenderId }) => lenderId);
   const payments = Map.groupBy(await paymentsByReference(em, ids, search), ({ lenderId }) => lenderId);
   const reversals = Map.groupBy(await reversalsByReference(em, ids, search), ({ lenderId }) => lenderId);
@@ -147,6 +148,6 @@ async function findExact(em: EntityManager, text: string, { lenders, limit }: Fi
       }),
       ...(reversals.get(lender.id) ?? []).map((reversal) => ({ kind: "reversal", lender, reversal }) as const),
     ]),
-    ...links.map((link) => ({ kind: "link", lender: lenderOf.get(link.lenderId)!, link }) as const),
+    ...links.slice(0, limit).map((link) => ({ kind: "link", lender: lenderOf.get(link.lenderId)!, link }) as const),
   ];
 }

@@ -70,6 +70,7 @@ describe("`find` finds", () => {
       { kind: "payment", lenderCode: other.code, sourceLoanNumber: "LN 'O' 9", state: "booked" },
     ]);
     expect(await find("UTR1", "--lender", other.code)).toHaveLength(1);
+    expect(await find("UTR1", "--limit", "1")).toMatchObject([{ kind: "payment", lenderCode: code }]);
     expect(await find("RV1")).toMatchObject([
       {
         kind: "reversal",

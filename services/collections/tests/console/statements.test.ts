@@ -157,7 +157,7 @@ test("a page of a lender's staff sends at most eight queries", async () => {
   }
 });
 
-test("an exact search over many lenders sends at most eight queries", async () => {
+test("an exact search over many lenders sends at most eight queries", { tags: "one-node-plan" }, async () => {
   for (let lenders = 1; lenders < 10; lenders++) await aLender(service);
   for (const text of [reference, story.loan]) {
     const reads = await readsOf(visitor, `/console/search?text=${text}`);
