@@ -1,3 +1,4 @@
+import type { ListedDelivery } from "./reads/listed-delivery.ts";
 import type { CaseOrderKind, LenderMoves, MoveRequest, SpreadRequest } from "./acts.ts";
 import type { CasesPage, CasesSearch } from "./reads/cases.ts";
 import type { ConnectionPage, KeyName, KeyView, ScenesPage, SettingsView } from "./reads/connection.ts";
@@ -174,19 +175,7 @@ export interface DeliveriesPage {
   readonly lenderCodes: readonly string[];
   /** The time zone of all deliveries; null if each has that of its lender. */
   readonly timeZone: string | null;
-  readonly deliveries: readonly {
-    readonly eventId: string;
-    readonly lenderCode: string;
-    /** The code of the kind of event; `what` has its words. */
-    readonly kind: string;
-    readonly what: string;
-    readonly sourceLoanNumber: string;
-    readonly state: string;
-    readonly attempts: number;
-    readonly lastError: string | null;
-    /** A local time, with its time zone. */
-    readonly createdAt: string;
-  }[];
+  readonly deliveries: readonly ListedDelivery[];
   /** The `before` of the next page; null on the last page. */
   readonly next: string | null;
 }

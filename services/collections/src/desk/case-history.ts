@@ -18,6 +18,7 @@ import { actorText, shownActor } from "./actor-text.ts";
 import { withCurrency } from "./amount-text.ts";
 import { codeWords } from "./code-words.ts";
 import { eventWords } from "./words/act-words.ts";
+import { deliveryErrorOf } from "./words/delivery-error.ts";
 
 /** An entry of the timeline of a case. */
 export interface TimelineEntry {
@@ -331,7 +332,7 @@ export function timelineOf(shown: ShownHistory, ids: IdChoice = { hasIds: true }
       createdAt,
       "not delivered",
       `${ids.hasIds ? `${eventId} ${kind}` : eventWords(kind)}: ${[codeWords(state), errorText(lastError, ids)].filter(Boolean).join(ids.hasIds ? ", " : ". ")}`,
-      [kind, lastError?.match(ERROR_CODE)?.[1]].filter(Boolean).join(", "),
+      [kind, lastError && deliveryErrorOf(lastError).code].filter(Boolean).join(", "),
       eventId,
     ]),
     ...shown.audit.map(({ at, act, by, reason }) => [
@@ -348,11 +349,8 @@ export function timelineOf(shown: ShownHistory, ids: IdChoice = { hasIds: true }
     .map(([at, what, details, code, eventId]) => ({ at, what, details, code, eventId }));
 }
 
-/** The code with which the error of a delivery begins. */
-const ERROR_CODE = /^([A-Z][A-Z0-9_]+): /;
-
 function errorText(error: string | null, { hasIds }: IdChoice): string | null {
-  return error === null || hasIds ? error : error.replace(ERROR_CODE, "");
+  return error === null || hasIds ? error : deliveryErrorOf(error).sentence;
 }
 
 /** Returns a code as it is for a command, and as words for a page. */

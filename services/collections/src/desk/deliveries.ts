@@ -3,8 +3,15 @@ import type { EntityManager } from "@collections/entities";
 import { deliveriesOfLenders, onOneLine } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { timeIn } from "@collections/local-time";
-import { deliveryById, type DeliveryDetail, type DeliveryState, remedyFor } from "@collections/webhooks";
+import {
+  deliveryById,
+  type DeliveryDetail,
+  type DeliveryState,
+  type DeliverySummary,
+  remedyFor,
+} from "@collections/webhooks";
 import { eventWords } from "./words/act-words.ts";
+import { deliveryErrorOf } from "./words/delivery-error.ts";
 
 const PAGE_SIZE = 50;
 
@@ -30,18 +37,24 @@ export async function pageOfDeliveries(
   return {
     lenderCodes: lenders.map((one) => one.code).toSorted(),
     timeZone: others.length === 0 ? timeZone : null,
-    deliveries: page.deliveries.map(({ tenantId, eventId, stream, lastError, createdAt, ...one }) => ({
-      eventId: publicId("evt", eventId),
-      lenderCode: lenderOf.get(tenantId)!.code,
-      kind: one.kind,
-      what: eventWords(one.kind),
-      sourceLoanNumber: stream,
-      state: one.state,
-      attempts: one.attempts,
-      lastError: lastError === null ? null : onOneLine(lastError),
-      createdAt: timeIn(lenderOf.get(tenantId)!.timeZone, createdAt),
-    })),
+    deliveries: page.deliveries.map((one) => listedDelivery(lenderOf.get(one.tenantId)!, one)),
     next: page.nextCursor,
+  };
+}
+
+/** Returns a delivery as a row of a list, with local times. */
+export function listedDelivery({ code, timeZone }: Lender, delivery: DeliverySummary) {
+  const { eventId, kind, stream, state, attempts, lastError, createdAt } = delivery;
+  return {
+    eventId: publicId("evt", eventId),
+    lenderCode: code,
+    kind,
+    what: eventWords(kind),
+    sourceLoanNumber: stream,
+    state,
+    attempts,
+    lastError: lastError === null ? null : deliveryErrorOf(onOneLine(lastError)),
+    createdAt: timeIn(timeZone, createdAt),
   };
 }
 

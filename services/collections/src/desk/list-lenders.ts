@@ -8,8 +8,7 @@ import { fallbackFor, hasMintedLink } from "@collections/payment-links";
 import { endpointWithLastFailure, listDeliveries } from "@collections/webhooks";
 import { hasUsed } from "@collections/request-log";
 import { wordsFor } from "./failure-words.ts";
-import { shownDelivery } from "./shown-delivery.ts";
-import { eventWords } from "./words/act-words.ts";
+import { listedDelivery } from "./deliveries.ts";
 
 const PAGE_SIZE = 50;
 const DELIVERIES = 20;
@@ -80,12 +79,7 @@ export async function lenderOf(em: EntityManager, code: string, before: string |
       what: failed.status === null ? failed.errorCode : `answered ${failed.status}`,
       ...wordsFor(failed, endpoint?.url ?? null),
     },
-    deliveries: page.deliveries.map((delivery) => ({
-      ...shownDelivery(delivery, lender.code),
-      lenderCode: lender.code,
-      what: eventWords(delivery.kind),
-      createdAt: local(delivery.createdAt)!,
-    })),
+    deliveries: page.deliveries.map((delivery) => listedDelivery(lender, delivery)),
     next: page.nextCursor,
     fallback: fallbackOf(lender),
   };

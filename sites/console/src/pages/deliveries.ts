@@ -3,9 +3,8 @@ import { type Html, html } from "../html.ts";
 import { filters, listTable, nextPage } from "../list-parts.ts";
 import type { PageContent } from "../page.ts";
 import { casePath, deliveryPath } from "../paths.ts";
+import type { ListedDelivery } from "../reads/listed-delivery.ts";
 import { countText, words } from "../words.ts";
-
-type ListedDelivery = DeliveriesPage["deliveries"][number];
 
 const STATES = ["waiting", "in_flight", "retrying", "delivered", "parked"] as const;
 
@@ -97,8 +96,9 @@ export function deliveryTable(
   });
 }
 
-/** Returns the last error of a delivery. The code with which it begins stands below the sentence. */
+/** Returns the last error of a delivery. Its code stands below the sentence. */
 function errorOf({ lastError }: ListedDelivery): Html | string {
-  const [, code, sentence] = /^([A-Z][A-Z0-9_]+): (.*)$/s.exec(lastError ?? "") ?? [];
-  return code === undefined ? (lastError ?? "–") : html`${sentence} <small>${code}</small>`;
+  if (lastError === null) return "–";
+  const { code, sentence } = lastError;
+  return code === null ? sentence : html`${sentence} <small>${code}</small>`;
 }

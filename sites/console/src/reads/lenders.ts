@@ -1,3 +1,4 @@
+import type { ListedDelivery } from "./listed-delivery.ts";
 /** A page of lenders. */
 export interface LendersPage {
   readonly lenders: readonly {
@@ -41,18 +42,7 @@ export interface LenderView {
         readonly remedy: string;
       }
     | undefined;
-  readonly deliveries: readonly {
-    readonly eventId: string;
-    readonly lenderCode: string;
-    /** The code of the kind of event; `what` has its words. */
-    readonly kind: string;
-    readonly what: string;
-    readonly sourceLoanNumber: string;
-    readonly state: string;
-    readonly attempts: number;
-    readonly lastError: string | null;
-    readonly createdAt: string;
-  }[];
+  readonly deliveries: readonly ListedDelivery[];
   /** The `before` of the next page of deliveries; null on the last page. */
   readonly next: string | null;
   readonly fallback: {
