@@ -236,7 +236,7 @@ const settings = z.object({
  */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
-  // To compile the check takes longer than this one check without it.
+  // The settings are read once, and zod takes longer to compile a check than to make it.
   const parsed = settings.safeParse(given, { jitless: true });
   // A problem of an environment variable of libpq is found with each URL.
   const problems = parsed.success ? missingForOtp(given) : [...new Set(parsed.error.issues.map(problemOf))];

@@ -244,7 +244,7 @@ async function addCases(
   lender: Lender,
   { count, prefix, at, client = service.app.database.pool }: Added,
 ): Promise<void> {
-  const values = [lender.id, idsFrom(at), prefix];
+  const [ids, createdAt] = [idsFrom(at), at ?? new Date()];
   for (let first = 1; first <= count; first += MOST_AT_ONCE) {
     await client.query(
       `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
@@ -254,7 +254,7 @@ async function addCases(
      select $1, ${ID}, $3 || '-' || n, 1, true, 'new', 'open', false, false, '{}', 'INR', 1000, 1000, 0, 0, 'Ravi Kumar',
        '+919800000001', '{}', '[]', '{}', '{}', 1, $5::timestamptz, $5::timestamptz
      from generate_series($6::integer, $4::integer) n`,
-      [...values, Math.min(count, first + MOST_AT_ONCE - 1), at ?? new Date(), first],
+      [lender.id, ids, prefix, Math.min(count, first + MOST_AT_ONCE - 1), createdAt, first],
     );
   }
 }
