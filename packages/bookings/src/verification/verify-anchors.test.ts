@@ -110,51 +110,6 @@ test("verifyAnchors returns the newest block that the anchors prove, with the nu
   ]);
 });
 
-test("a chain without new blocks is not anchored again", async () => {
-  await payAndAnchor();
-  expect(await anchor()).toBe(0);
-  expect(lines).toHaveLength(1);
-});
-
-test("if `append` fails, nothing is recorded, and the next call anchors the newest head", async () => {
-  await payAndChain();
-  const append = () => Promise.reject(new Error("The disk is full."));
-  const options = { books: [sample.lenderId], keys, environment: "live", now: NOW, append };
-  await expect(collectionsLedger.anchorHeads(database.em(), options)).rejects.toThrow("The disk is full.");
-  expect(await collectionsLedger.anchorState(database.em(), [sample.lenderId])).toEqual({
-    anchoredAt: null,
-    unanchoredSince: NOW,
-  });
-  await payAndChain();
-  expect(await anchor()).toBe(1);
-  expect(lines.map((line) => (JSON.parse(line) as { heads: { block: number }[] }).heads[0]!.block)).toEqual([2]);
-  expect(await collectionsLedger.anchorState(database.em(), [sample.lenderId])).toEqual({
-    anchoredAt: NOW,
-    unanchoredSince: null,
-  });
-});
-
-test("if a chain cannot be read, the other chains are anchored, and then the call fails", async () => {
-  await payAndChain();
-  const append = async (line: string) => void lines.push(line);
-  const books = ["no-uuid", sample.lenderId];
-  const anchored = collectionsLedger.anchorHeads(database.em(), { books, keys, environment: "live", now: NOW, append });
-  await expect(anchored).rejects.toThrow("invalid input syntax for type uuid");
-  expect(lines).toHaveLength(1);
-  expect(await collectionsLedger.anchorState(database.em(), [sample.lenderId])).toEqual({
-    anchoredAt: NOW,
-    unanchoredSince: null,
-  });
-});
-
-test("workers that anchor concurrently append the same valid head", async () => {
-  await payAndChain();
-  await Promise.all([anchor(), anchor(), anchor()]);
-  await payAndAnchor();
-  expect(lines.length).toBeGreaterThanOrEqual(2);
-  expect(await verifyLines()).toMatchObject({ ok: true, proven: [{ block: 2n }] });
-});
-
 test("a changed booking is found only by the anchors if the chain was recomputed", async () => {
   for (let block = 1; block <= 4; block += 1) await payAndAnchor();
   await forgeBookingAndChain(4n);
