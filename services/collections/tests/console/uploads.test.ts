@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { caseByLoan } from "@collections/cases";
 import { lenderByCode } from "@collections/lenders";
-import { dayIn } from "@collections/local-time";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { MAX_UPLOAD_BYTES } from "../../src/desk/files/uploads.ts";
@@ -11,8 +10,9 @@ import { inFieldWords } from "../../src/desk/words/field-words.ts";
 import { runUpload } from "../../src/worker/run-upload.ts";
 import { deleteOldUploads } from "../../src/worker/worker.ts";
 import { commandsInProcess } from "../fixtures/commands.ts";
-import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
 import { oneSheet } from "../fixtures/workbook.ts";
+import { filesSentTo, readable, type Sent, type SentFiles } from "./fixtures/sent-files.ts";
 import { anUpload } from "./fixtures/uploads.ts";
 import {
   aLenderVisitor,
@@ -31,26 +31,21 @@ let visitor: Visitor;
 let code: string;
 let lender: Awaited<ReturnType<typeof aLender>>;
 let otherCode: string;
+let files: SentFiles;
 let folder: string;
 let loans = 0;
 
-// The jobs of uploads are run by `runJobs`, so that each test sees the page of every state.
+// The jobs of uploads are run by `runJob`, so that each test sees the page of every state.
 beforeAll(async () => {
   service = await startTestService({ hasWorker: false });
   lender = await aLender(service);
   code = lender.code;
   otherCode = (await aLender(service)).code;
   visitor = await aSignedInVisitor(service, ["operator"]);
+  files = filesSentTo(service, { by: visitor, lender: code });
   folder = mkdtempSync(join(tmpdir(), "collections-uploads-"));
   afterFile(() => rmSync(folder, { recursive: true, force: true }));
 });
-
-interface Sent {
-  readonly by?: Visitor;
-  readonly lender?: string;
-  readonly name?: string;
-  readonly options?: Readonly<Record<string, string>>;
-}
 
 function rowsOf(count: number): string[] {
   return Array.from({ length: count }, () => `UP-${(loans += 1)},${MARKUP},98200 00001,"1,250.50",x`);
@@ -60,68 +55,17 @@ function csv(...rows: string[]): string {
   return [HEADER, ...rows, ""].join("\r\n");
 }
 
-async function send(
-  content: string | Buffer,
-  { by = visitor, lender: to = code, name = "cases.csv", options }: Sent = {},
-) {
-  const page = await by.get("/console/uploads");
-  const form = new FormData();
-  for (const [field, value] of Object.entries({ ...fieldsOfForm(page, "/console/uploads"), lender: to, ...options })) {
-    form.set(field, value);
-  }
-  form.set("file", new File([new Uint8Array(Buffer.from(content))], name));
-  return by.send("/console/uploads", form);
-}
-
-/** Uploads a file and returns the path of its page. */
-async function uploaded(content: string | Buffer, sent: Sent = {}): Promise<string> {
-  const answer = await send(content, sent);
-  expect(answer).toMatchObject({ status: 303 });
-  return answer.headers.get("location")!;
-}
-
-/** Returns the job of the upload with this page. */
-async function jobOf(path: string) {
-  const [, , , lenderCode = "", uploadId = ""] = path.split("/");
-  const { id } = (await lenderByCode(service.app.database.em(), lenderCode))!;
-  return { data: { lenderId: id, uploadId }, attempt: 1 };
-}
-
-async function runJob(path: string): Promise<ConsoleAnswer> {
-  await runUpload(service.app, await jobOf(path));
-  return visitor.get(path);
-}
-
 async function checked(content: string | Buffer, sent: Sent = {}) {
-  const path = await uploaded(content, sent);
-  return { path, page: await runJob(path) };
+  const path = await files.uploaded(content, sent);
+  return { path, page: await files.runJob(path) };
 }
 
 function apply(path: string, page: ConsoleAnswer, reason = "November") {
   return visitor.post(`${path}/apply`, { ...fieldsIn(page), reason });
 }
 
-/** Returns the text of a page as people read it. */
-function readable({ text }: ConsoleAnswer): string {
-  const main = text.slice(text.indexOf("<main"));
-  const entities = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'" } as Readonly<Record<string, string>>;
-  return main
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll(/&(\w+|#39);/g, (_, name: string) => entities[name] ?? _)
-    .replaceAll(/\s+/g, " ");
-}
-
-/** Returns a line that `payment reconcile` prints as the page has it: without times in UTC beside the local ones. */
-function onPage(line: string): string {
-  return line
-    .trim()
-    .replace(/^line/, "Line")
-    .replaceAll(/ \([\d-]+T[\d:.]+Z\)/g, "")
-    .replace(/:$/, ".");
-}
-
 async function countOf(table: string, path: string): Promise<number> {
-  const { uploadId } = (await jobOf(path)).data;
+  const { uploadId } = (await files.jobOf(path)).data;
   const column = table === "uploads.part" ? "upload_id" : "id";
   const { rows } = await service.app.database.pool.query(`select from ${table} where ${column} = $1`, [uploadId]);
   return rows.length;
@@ -158,7 +102,7 @@ describe("an uploaded file", () => {
     const answers = await Promise.all([apply(path, page), apply(path, page)]);
     expect(answers.map(({ status }) => status)).toEqual([303, 303]);
     expect((await visitor.get(path)).headers.get("refresh")).toBe("3");
-    await Promise.all([runJob(path), runJob(path)]);
+    await Promise.all([files.runJob(path), files.runJob(path)]);
     const result = await visitor.get(path);
     expect(readable(result)).toContain("The file is applied by Asha");
     expect(readable(result)).toMatch(/Created 2 .*Rejected 1 /);
@@ -185,7 +129,7 @@ describe("an uploaded file", () => {
   test("is continued by another worker after a kill", async () => {
     const { path, page } = await checked(csv(...rowsOf(2_500), "UP-BAD,No Phone,12,100,x"));
     await apply(path, page);
-    const job = await jobOf(path);
+    const job = await files.jobOf(path);
     const { database } = service.app;
     let isKilled = false;
     const killed = new Proxy(database, {
@@ -208,9 +152,9 @@ describe("an uploaded file", () => {
     };
     await expect.poll(progress, { interval: 2 }).toBe(true);
     expect(await ended).toEqual(new Error("killed"));
-    expect(readable(await runJob(path))).toContain("The file is being applied");
+    expect(readable(await files.runJob(path))).toContain("The file is being applied");
     await database.pool.query("update uploads.upload set claimed_until = now() where id = $1", [job.data.uploadId]);
-    expect(readable(await runJob(path))).toMatch(/Created 2,500 .*Rejected 1 /);
+    expect(readable(await files.runJob(path))).toMatch(/Created 2,500 .*Rejected 1 /);
     expect((await visitor.get(`${path}/rejected.csv`)).text).toContain("UP-BAD");
   });
 
@@ -225,7 +169,7 @@ describe("an uploaded file", () => {
     const options = { encoding: "windows-1252", map: "Account=sourceLoanNumber", asOf: "2026-11-20 18:00" };
     const again = { ...fieldsOfForm(wrong, `${path}/check`), ...options };
     expect(await visitor.post(`${path}/check`, again)).toMatchObject({ status: 303 });
-    const shown = await runJob(path);
+    const shown = await files.runJob(path);
     expect(readable(shown)).toContain("WINDOWS-1252, cells separated by semicolons");
     expect(readable(shown)).toContain("Created 1");
     expect(await visitor.post(`${path}/apply`, { ...fieldsIn(shown), version: "1" })).toMatchObject({ status: 422 });
@@ -250,96 +194,12 @@ describe("an uploaded file", () => {
   });
 });
 
-describe("a file of payments", () => {
-  const NOW = new Date();
-  const day = dayIn("Asia/Kolkata", NOW);
-  const time = NOW.toISOString();
-  let path: string;
-  let content: string;
-  let staff: Visitor;
-
-  beforeAll(async () => {
-    await lender.importCases([aRow("PAY-1"), aRow("PAY-2")]);
-    await lender.confirm("PAY-1", { amount: 100, reference: "U1", paidAt: time, mode: "upi" });
-    await lender.confirm("PAY-2", { amount: 300, reference: "U2", paidAt: time, mode: "upi" });
-    content = [
-      "Loan No,UTR,Amount Paid,Payment Date",
-      `PAY-1,U1,100,${time}`,
-      `PAY-1,${MARKUP},50,${time}`,
-      `PAY-2,U2,350,${time}`,
-      `PAY-2,U3,=1+1,${time}`,
-      "",
-    ].join("\r\n");
-    staff = await aLenderVisitor(service, code);
-    path = await uploaded(content, { by: staff, name: "day.csv", options: { kind: "payments", day } });
-    await runJob(path);
-  });
-
-  test("shows the differences that the command prints, and books nothing", async () => {
-    const page = await staff.get(path);
-    const file = join(folder, "day.csv");
-    writeFileSync(file, content);
-    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
-    const { stdout } = await cli("payment", "reconcile", file, "--lender", code, "--day", day);
-    const shown = readable(page);
-    for (const [list, words] of [
-      ["onlyYours 1", "Only yours 1"],
-      ["amountDiffers 1", "Amount differs 1"],
-      ["rejected 1", "Rejected 1"],
-      ["matched 1", "Matched 1"],
-    ] as const) {
-      expect(stdout.replaceAll(/\s+/g, " ")).toContain(list);
-      expect(shown).toContain(words);
-    }
-    const told = stdout.split("\n").filter((line) => /^(?:Payments of| {2}line \d|If a booking)/.test(line));
-    expect(told).toHaveLength(3);
-    for (const line of told) expect(shown).toContain(onPage(line));
-    expect(shown).not.toMatch(/\dT\d\d:\d\d/);
-    expect(shown).toContain(`PAY-1 3 ${MARKUP} 50.00 INR`);
-    expect(page.text).not.toContain(MARKUP);
-    expect(shown).not.toContain("--confirm-missing");
-    expect(page.text).not.toContain("Apply the file");
-  });
-
-  test("names the person as the audit does", async () => {
-    const cli = commandsInProcess({ DATABASE_URL: service.databaseUrl });
-    const { reconciliations } = await cli.json("payment", "reconciliations", code);
-    const requesters = (reconciliations as { requestedBy: string }[]).map(({ requestedBy }) => requestedBy);
-    expect(requesters).toContain(`operator:Ravi of ${code}`);
-    const { entries } = await cli.json("audit", "list", "--lender", code, "--act", "reconciliation.run");
-    expect((entries as { by: string }[]).map(({ by }) => by)).toContain(`operator:Ravi of ${code}`);
-  });
-
-  test("keeps the time of a call that confirms a payment", async () => {
-    const own = `Loan No,UTR,Amount Paid,Payment Date\nPAY-2,U1,100,${time}\n`;
-    const page = await uploaded(own, { by: staff, name: "own.csv", options: { kind: "payments", day } });
-    await runJob(page);
-    const shown = readable(await staff.get(page));
-    expect(shown).toMatch(/PAY-2 \(booked on PAY-1\)/);
-    expect(shown).toContain(`/payments/confirm {"amount":100.00,"reference":"U1","paidAt":"${time}"`);
-  });
-
-  test("gives the rejected rows with formulas marked", async () => {
-    const { text } = await staff.get(`${path}/rejected.csv`);
-    expect(text).toMatch(/\r\n5,.*,PAY-2,U3,'=1\+1,.*\r\n$/);
-  });
-
-  test("cannot be applied, and needs a day", async () => {
-    const fields = fieldsOfForm(await staff.get(path), `${path}/check`);
-    expect(await staff.post(`${path}/apply`, fields)).toMatchObject({ status: 422 });
-    const again = fieldsOfForm(await staff.get(path), `${path}/check`);
-    const wrong = await staff.post(`${path}/check`, { ...again, day: "2026-02-30" });
-    expect(wrong.status).toBe(422);
-    expect(readable(wrong)).toContain("“Day of the payments”: Expected a day");
-  });
-});
-
 describe("an upload is refused", () => {
   test.each([
     ["an empty file", "", "The file is empty"],
     ["no chosen file", undefined, "Choose a file."],
   ])("with %s", async (_, content, problem) => {
-    const answer = await send(content ?? "", content === undefined ? { name: "" } : {});
+    const answer = await files.send(content ?? "", content === undefined ? { name: "" } : {});
     expect(answer).toMatchObject({ status: 422, text: expect.stringContaining(problem) });
   });
 
@@ -357,14 +217,14 @@ describe("an upload is refused", () => {
   });
 
   test("with a body beyond 16 MiB", async () => {
-    const answer = await send(Buffer.alloc(MAX_UPLOAD_BYTES + 100_000, "x"));
+    const answer = await files.send(Buffer.alloc(MAX_UPLOAD_BYTES + 100_000, "x"));
     expect(answer).toMatchObject({ status: 413, text: expect.stringContaining("A file has 16 MiB at most.") });
   });
 
   test("after 30 uploads of the lender", async () => {
     const { code: busy } = await aLender(service);
     for (let count = 0; count < 30; count += 1) await anUpload(service, busy);
-    const answer = await send(csv(...rowsOf(1)), { lender: busy });
+    const answer = await files.send(csv(...rowsOf(1)), { lender: busy });
     expect(answer).toMatchObject({ status: 422, text: expect.stringContaining(`${busy} has 30 uploads.`) as string });
   });
 
@@ -388,7 +248,7 @@ describe("an upload is refused", () => {
 
   test("after it has expired, and its rows are deleted", async () => {
     const { path, page } = await checked(csv(...rowsOf(1)));
-    const { data } = await jobOf(path);
+    const { data } = await files.jobOf(path);
     await service.app.database.pool.query("update uploads.upload set expires_at = now() where id = $1", [
       data.uploadId,
     ]);
@@ -404,23 +264,23 @@ describe("a lender's staff", () => {
     const staff = await aLenderVisitor(service, code);
     const foreign = await aLenderVisitor(service, otherCode);
     const rows = rowsOf(1);
-    const path = await uploaded(csv(...rows), { by: staff });
-    const page = await runJob(path);
+    const path = await files.uploaded(csv(...rows), { by: staff });
+    const page = await files.runJob(path);
     const own = await staff.get(path);
     expect(own).toMatchObject({ status: 200 });
     expect(await foreign.get(path)).toMatchObject({ status: 404 });
     expect(await foreign.get(path.replace(code, otherCode))).toMatchObject({ status: 404 });
-    expect(await send(csv(...rowsOf(1)), { by: staff, lender: otherCode })).toMatchObject({ status: 404 });
+    expect(await files.send(csv(...rowsOf(1)), { by: staff, lender: otherCode })).toMatchObject({ status: 404 });
     expect(page.text).toContain(`Uploaded by Ravi of ${code}`);
     expect(await staff.post(`${path}/apply`, fieldsIn(own))).toMatchObject({ status: 303 });
-    expect(readable(await runJob(path))).toContain(`applied by Ravi of ${code}`);
+    expect(readable(await files.runJob(path))).toContain(`applied by Ravi of ${code}`);
     expect(await isImported(rows[0]!.split(",", 1)[0]!)).toBe(true);
   });
 });
 
 test("no table contains a cell of an uploaded file as text", async () => {
   const { path } = await checked(csv("UP-SECRET,Zubeida Qureshi,9820000001,1,x"));
-  const { data } = await jobOf(path);
+  const { data } = await files.jobOf(path);
   const { pool } = service.app.database;
   const upload = await pool.query("select to_jsonb(u)::text as text from uploads.upload u where id = $1", [
     data.uploadId,
